@@ -26,6 +26,9 @@ pub struct ColumnDesc {
     /// Whether no statement sees it: a part of an index has it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
+    /// The expression that it has the values of for an index, as SQL, in the rows that the index is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// The kind of an identity column.
@@ -40,7 +43,7 @@ pub enum Identity {
 /// A column of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyColumn {
-    /// The column's number.
+    /// The column's number. Of an expression it is that of the hidden column that has its values.
     pub attnum: i16,
     /// Large values first.
     pub descending: bool,
@@ -314,6 +317,34 @@ impl TableDesc {
     /// The name of the column of this number.
     pub fn column_name(&self, attnum: i16) -> &str {
         self.columns.iter().find(|c| c.attnum == attnum).map_or("?", |c| c.name.as_str())
+    }
+
+    /// The expression, as SQL, that a column of an index has in place of a column that statements see.
+    pub fn key_expression(&self, attnum: i16) -> Option<&str> {
+        self.columns.iter().find(|column| column.attnum == attnum)?.key.as_deref()
+    }
+
+    /// Whether an expression is among the columns of an index.
+    pub fn has_expressions(&self, index: &IndexDesc) -> bool {
+        index.columns.iter().any(|column| self.key_expression(column.attnum).is_some())
+    }
+
+    /// The names of the columns of an index, which differ from each other.
+    pub fn key_names(&self, columns: &[KeyColumn]) -> Vec<String> {
+        let mut names: Vec<String> = Vec::with_capacity(columns.len());
+        for column in columns {
+            let own = self.column_name(column.attnum);
+            let numbered = (0..).map(|n| if n == 0 { own.to_owned() } else { format!("{own}{n}") });
+            names.extend(numbered.into_iter().find(|name| !names.contains(name)));
+        }
+        names
+    }
+
+    /// Drops the hidden columns that no index needs.
+    pub fn drop_unused(&mut self) {
+        let indexes = &self.indexes;
+        let needs = |attnum: i16| indexes.iter().any(|index| index.key().any(|key| key.attnum == attnum));
+        self.columns.retain(|column| !column.hidden || needs(column.attnum));
     }
 
     /// Whether a constraint or index of the table has this name.

@@ -121,6 +121,7 @@ pub(crate) fn describe<W: Worker>(
         identity: None,
         generated: None,
         hidden: false,
+        key: None,
     });
     let columns: Vec<ColumnDesc> = columns.collect();
     catalog.put(Relation::Table(Arc::new(TableDesc {
@@ -280,6 +281,10 @@ fn is_ordered<W: Worker>(worker: &mut W, id: TableId) -> Result<bool> {
 pub(crate) fn shown(desc: &TableDesc, info: &TableInfo) -> std::result::Result<TableInfo, String> {
     if let Some(index) = desc.indexes.iter().find(|index| index.predicate.is_some()) {
         return Err(format!("has the partial index \"{}\", which the library cannot keep", index.name));
+    }
+    if let Some(index) = desc.indexes.iter().find(|index| desc.has_expressions(index)) {
+        let what = "has the index \"{}\" on an expression, which the library cannot keep";
+        return Err(what.replace("{}", &index.name));
     }
     let own = info.schema.columns();
     for column in &desc.columns {

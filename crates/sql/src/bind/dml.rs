@@ -332,21 +332,37 @@ impl Binder<'_> {
         row: &[Slot],
         on: &ast::OnConflict,
     ) -> Result<OnConflict> {
-        let (predicate, action) = marked::conflict_where(&on.action);
+        let marked::Conflict { targets, predicate, set: action } = marked::conflict(&on.action);
         let index = match &on.conflict_target {
             None => None,
             Some(ConflictTarget::Columns(columns)) => {
                 let mut wanted = Vec::new();
-                for column in columns {
+                let mut expressions = Vec::new();
+                for target in &targets {
+                    let typed = self.over_row(table, row, |binder| binder.in_index(target))?;
+                    match (&typed.expr, row.iter().position(|&slot| typed.expr.same(&Expr::Slot(slot)))) {
+                        (_, Some(position)) => wanted.push(position),
+                        (_, None) => expressions.push(typed.expr),
+                    }
+                }
+                let held = self.key_expressions(table, row)?;
+                for column in columns.iter().filter(|_| targets.is_empty()) {
                     let position = Self::position(table, &fold(column));
                     wanted.push(position.map_err(|error| self.at(column.span, error))?);
                 }
                 wanted.sort_unstable();
                 wanted.dedup();
                 let fits = |index: IndexRef| {
-                    let mut has: Vec<usize> = table.shown_columns(index).iter().map(|c| c.position).collect();
+                    let own = table.shown_columns(index).iter().map(|column| column.position);
+                    let (computed, mut has): (Vec<usize>, Vec<usize>) =
+                        own.partition(|&position| table.desc.columns[position].hidden);
                     has.sort_unstable();
+                    let is = |position: usize, expr: &Expr| {
+                        held.iter().any(|(own, computes)| *own == position && computes.same(expr))
+                    };
                     has == wanted
+                        && computed.iter().all(|&own| expressions.iter().any(|expr| is(own, expr)))
+                        && expressions.iter().all(|expr| computed.iter().any(|&own| is(own, expr)))
                 };
                 let unique =
                     |&n: &usize| table.desc.indexes[n].unique && table.desc.indexes[n].predicate.is_none();

@@ -6,7 +6,7 @@ use super::with::{Reading, Stage};
 use super::{Binder, CteDef, Typed, unsupported};
 use crate::parse::marked;
 use crate::plan::expr::Expr;
-use crate::plan::joins::{Leaf, Tree};
+use crate::plan::joins::{Held, Leaf, Tree};
 use crate::plan::{Computed, Label, Node, SetItem, Slot};
 use scaledb_catalog::Relation;
 use scaledb_types::{Context, Result, SqlError, SqlState, Type, common_type};
@@ -420,7 +420,16 @@ impl Binder<'_> {
         let number = self.scans;
         self.scans += 1;
         let partial = self.predicates(&table, &slots)?;
-        Ok(Leaf { partial, ..Leaf::table(table, alias.to_owned(), number, slots) })
+        let computed = self.key_expressions(&table, &slots)?;
+        let only = |position: usize| {
+            let indexes = partial.iter().filter(|(number, _)| {
+                table.secondary[*number].iter().any(|column| column.position == position)
+            });
+            indexes.map(|(_, predicate)| predicate.clone()).next()
+        };
+        let held = |(position, expr)| Held { slot: slots[position], expr, only: only(position) };
+        let computed = computed.into_iter().map(held).collect();
+        Ok(Leaf { partial, computed, ..Leaf::table(table, alias.to_owned(), number, slots) })
     }
 
     /// The columns of a scan, for the scope.

@@ -3,8 +3,8 @@
 //! What computes them means the same in every session: literals are read as they are with the settings of a server that
 //! was told nothing, and the statement that makes the column has refused what another zone would change.
 
-use super::Binder;
 use super::scope::{Scope, ScopeTable};
+use super::{Binder, Typed};
 use crate::plan::expr::Expr;
 use crate::plan::{BoundTable, Slot};
 use scaledb_types::{Env, Result, Type};
@@ -86,6 +86,55 @@ impl Binder<'_> {
         let result = self.condition(ast, "WHERE");
         self.env = own;
         result
+    }
+
+    /// An expression of an index, whatever the settings of the session.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn key_expression(&mut self, ast: &Ast) -> Result<Typed> {
+        let own = std::mem::replace(&mut self.env, &FIXED);
+        let result = self.in_index(ast);
+        self.env = own;
+        result
+    }
+
+    /// An expression that stands where one of an index can.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn in_index(&mut self, ast: &Ast) -> Result<Typed> {
+        let before = std::mem::replace(&mut self.scope().clause, "index expressions");
+        let typed = self.expr(ast);
+        self.scope().clause = before;
+        typed
+    }
+
+    /// The positions of the columns that have the values of expressions for indexes, and these expressions over the
+    /// slots of a row.
+    ///
+    /// # Errors
+    /// 42601 and others for what the catalog holds, if it is broken.
+    pub(super) fn key_expressions(&mut self, table: &BoundTable, row: &[Slot]) -> Result<Generated> {
+        let mut expressions = Vec::new();
+        let (indexes, columns) = (&table.desc.indexes, table.desc.columns.iter().enumerate());
+        if indexes.iter().all(|index| !table.desc.has_expressions(index)) {
+            return Ok(expressions);
+        }
+        let used = self.used.clone();
+        let in_key =
+            |attnum: i16| indexes.iter().any(|index| index.columns.iter().any(|key| key.attnum == attnum));
+        for (position, column) in columns.filter(|(_, column)| in_key(column.attnum)) {
+            let Some(text) = &column.key else { continue };
+            let ast = crate::parse::expression(text)?;
+            let typed = self.over_row(table, row, |binder| binder.key_expression(&ast))?;
+            expressions.push((position, typed.expr));
+        }
+        // no plan reads what they read, unless the statement does
+        let slots = self.used.len();
+        self.used = used;
+        self.used.resize(slots, false);
+        Ok(expressions)
     }
 
     /// The numbers of the indexes of some rows, and their conditions over the slots of a row.

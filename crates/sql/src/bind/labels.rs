@@ -5,10 +5,10 @@ use sqlparser::ast::{self, Expr as Ast, Query};
 use std::collections::HashMap;
 
 /// The names of the first columns of subqueries, by where these stand in memory.
-pub(super) type FirstNames = HashMap<usize, String>;
+pub(crate) type FirstNames = HashMap<usize, String>;
 
 /// The name that a column of a result has without an alias.
-pub(super) fn name_of(ast: &Ast, first: &FirstNames) -> String {
+pub(crate) fn name_of(ast: &Ast, first: &FirstNames) -> String {
     own_name(ast, first).map_or_else(|| "?column?".to_owned(), |(name, _)| name)
 }
 

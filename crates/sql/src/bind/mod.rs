@@ -11,7 +11,7 @@ pub(crate) mod function;
 pub(crate) mod generated;
 mod group_keys;
 mod grouping;
-mod labels;
+pub(crate) mod labels;
 pub(crate) mod literal;
 pub(crate) mod lock;
 pub(crate) mod names;

@@ -206,6 +206,7 @@ impl<'p> Describer<'p> {
         // what is run there belongs to the operator that computes it
         let foreign = std::mem::replace(&mut self.foreign, true);
         let text = match meaning {
+            Meaning::Hidden(text) => crate::plan::key_text(text).into_owned(),
             Meaning::Column(relation, name) => self.column(relation, name, own),
             Meaning::Numbered(relation, number) => self.column(relation, &format!("column{number}"), own),
             Meaning::Computed(expr) => self.part(expr, own),

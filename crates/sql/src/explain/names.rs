@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub(super) enum Meaning<'p> {
     /// A column of the relation of this number.
     Column(usize, &'p str),
+    /// What a column that no statement sees is computed by.
+    Hidden(&'p str),
     /// The column of this number, counted from 1, of VALUES.
     Numbered(usize, usize),
     Computed(&'p Expr),
@@ -109,7 +111,11 @@ impl<'p> Names<'p> {
             let place =
                 |place: &ColumnPlace| matches!(place, ColumnPlace::Column(column) if *column == load.column);
             if let Some(at) = scan.table.places.columns.iter().position(place) {
-                self.mean(load.slot, Meaning::Column(relation, &columns[at].name));
+                let meaning = match columns[at].key.as_deref() {
+                    Some(text) => Meaning::Hidden(text),
+                    None => Meaning::Column(relation, &columns[at].name),
+                };
+                self.mean(load.slot, meaning);
             }
         }
         for &(at, slot) in &scan.loads.added {

@@ -44,9 +44,12 @@ impl<'p> Describer<'p> {
 
     pub(super) fn index_conditions(&mut self, scan: &'p Scan, own: Own) -> Vec<String> {
         let columns = scan.table.index(scan.index);
-        let name = |at: usize| {
-            let column = columns.get(at).map_or("", |column| &scan.table.desc.columns[column.position].name);
-            quoted(column)
+        let name = |at: usize| match columns.get(at) {
+            Some(column) if scan.table.desc.columns[column.position].hidden => {
+                scan.table.key_name(column).into_owned()
+            }
+            Some(column) => quoted(&scan.table.desc.columns[column.position].name),
+            None => String::new(),
         };
         let mut conditions = Vec::new();
         let (key, low, high) = match &scan.access {

@@ -29,7 +29,7 @@ impl Apart {
     /// The plan of a SELECT without the equalities with its surroundings; `None` if these are not all that it
     /// needs of them before its rows are there.
     pub(crate) fn lookup(self, statement: &mut dyn Statement, output: &[&Expr]) -> Option<Lookup> {
-        let Self { tree, conditions, groups, having } = self;
+        let Self { mut tree, conditions, groups, having } = self;
         let mut own = Vec::new();
         tree.slots(&mut own);
         let own: HashSet<Slot> = own.into_iter().collect();
@@ -62,7 +62,10 @@ impl Apart {
             return None;
         }
         let number = statement.keep();
-        let plan = |statement: &mut dyn Statement| Planner::new(statement, Wish::default()).plan(tree, alone);
+        let plan = |statement: &mut dyn Statement| {
+            super::computed::replace_all(statement, &mut tree, &mut alone);
+            Planner::new(statement, Wish::default()).plan(tree, alone)
+        };
         let Some((mut keys, aggregates)) = groups else {
             let node = alone_in_a_run(plan(statement), &inner_keys)?;
             let mut slots = Vec::new();

@@ -5,6 +5,7 @@
 //! what comes back is operators. Nothing here looks at syntax.
 
 mod access;
+mod computed;
 pub(crate) mod decorrelate;
 mod estimate;
 mod extreme;
@@ -14,7 +15,7 @@ mod planner;
 pub(crate) mod prepare;
 
 use crate::plan::expr::Expr;
-use crate::plan::joins::Tree;
+use crate::plan::joins::{Held, Tree};
 use crate::plan::statistics::TableStatistics;
 use crate::plan::{Aggregate, BoundTable, Node, Slot, SortKey};
 use extreme::extreme_of;
@@ -59,12 +60,15 @@ pub(crate) struct Rows {
 /// Plans the rows of tables under conditions, all of which hold for the rows that come out.
 pub(crate) fn rows(
     statement: &mut dyn Statement,
-    tree: Tree,
+    mut tree: Tree,
     mut conditions: Vec<Expr>,
     asked: &Asked<'_>,
 ) -> Rows {
     let Asked { order, groups, few } = *asked;
-    let Some((key, there)) = groups.and_then(|(keys, aggregates)| extreme_of(keys, aggregates)) else {
+    let computed = computed::replace_all(statement, &mut tree, &mut conditions);
+    let order = &ordered_by(statement, order, &computed)[..];
+    let extreme = groups.and_then(|(keys, aggregates)| extreme_of(statement, keys, aggregates, &computed));
+    let Some((key, there)) = extreme else {
         let mut planner = Planner::new(statement, Wish { order, target: None, few });
         let node = planner.plan(tree, conditions);
         return Rows { node, sorted: planner.ordered && !order.is_empty() };
@@ -80,6 +84,20 @@ pub(crate) fn rows(
     Rows { node, sorted: false }
 }
 
+/// An order, by columns where they have the values that it is by.
+fn ordered_by<'o>(
+    statement: &mut dyn Statement,
+    order: &'o [SortKey],
+    computed: &[Held],
+) -> std::borrow::Cow<'o, [SortKey]> {
+    if computed.is_empty() || order.is_empty() {
+        return std::borrow::Cow::Borrowed(order);
+    }
+    let key =
+        |key: &SortKey| SortKey { expr: computed::by_columns(statement, &key.expr, computed), ..key.clone() };
+    order.iter().map(key).collect::<Vec<_>>().into()
+}
+
 /// The first rows of an operator; a sort keeps no others then.
 pub(crate) fn first_of(mut node: Node, limit: Option<Expr>, offset: Option<Expr>) -> Node {
     if let Node::Sort { top, .. } = &mut node {
@@ -89,7 +107,13 @@ pub(crate) fn first_of(mut node: Node, limit: Option<Expr>, offset: Option<Expr>
 }
 
 /// Plans the rows that a statement writes: those of the scan of this number, joined to others.
-pub(crate) fn written(statement: &mut dyn Statement, tree: Tree, conditions: Vec<Expr>, scan: usize) -> Node {
+pub(crate) fn written(
+    statement: &mut dyn Statement,
+    mut tree: Tree,
+    mut conditions: Vec<Expr>,
+    scan: usize,
+) -> Node {
+    computed::replace_all(statement, &mut tree, &mut conditions);
     let wish = Wish { order: &[], target: Some(scan), few: false };
     Planner::new(statement, wish).plan(tree, conditions)
 }

@@ -6,11 +6,15 @@
 //!  ALTER TABLE t ALTER a DROP EXPRESSION             ALTER TABLE t ALTER a SET DEFAULT ""."EXPRESSION"
 //!  ON CONFLICT (a) WHERE b DO UPDATE SET a = 1       ON CONFLICT (a) DO UPDATE SET "" = (b), a = 1
 //!  ON CONFLICT (a) WHERE b DO NOTHING                ON CONFLICT (a) DO UPDATE SET "" = (b)
+//!  ON CONFLICT (a, f(b)) DO UPDATE SET a = 1         ON CONFLICT ("") DO UPDATE SET ""."TARGET" = (a), ""."TARGET" = (f(b)), a = 1
 //! ```
 
 use sqlparser::ast::{Assignment, AssignmentTarget, Expr, ObjectName, ObjectNamePart, OnConflictAction};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
+
+/// What the name of an expression that ON CONFLICT names ends with.
+const TARGET: &str = "TARGET";
 
 /// What the name of ROWS FROM ends with.
 pub(crate) const ROWS: &str = "ROWS";
@@ -41,18 +45,34 @@ pub(crate) fn dropped(default: &Expr) -> Option<bool> {
 }
 
 /// Assignments, and the condition of DO UPDATE.
-type ConflictSet<'a> = (&'a [Assignment], Option<&'a Expr>);
+pub(crate) type ConflictSet<'a> = (&'a [Assignment], Option<&'a Expr>);
 
-/// What ON CONFLICT says of the rows of its index, and what it does: assignments and a condition, or nothing.
-pub(crate) fn conflict_where(action: &OnConflictAction) -> (Option<&Expr>, Option<ConflictSet<'_>>) {
-    let OnConflictAction::DoUpdate(update) = action else { return (None, None) };
-    let (assignments, selection) = (&update.assignments[..], update.selection.as_ref());
-    match assignments {
-        [Assignment { target: AssignmentTarget::ColumnName(name), value }, rest @ ..] if matches!(&name.0[..], [ObjectNamePart::Identifier(none)] if none.value.is_empty()) => {
-            (Some(value), (!rest.is_empty()).then_some((rest, selection)))
+/// What ON CONFLICT says.
+#[derive(Default)]
+pub(crate) struct Conflict<'a> {
+    /// What its index is on, if not all of that are names of columns.
+    pub(crate) targets: Vec<&'a Expr>,
+    /// Which rows are in its index.
+    pub(crate) predicate: Option<&'a Expr>,
+    /// What it does, if it does not do nothing.
+    pub(crate) set: Option<ConflictSet<'a>>,
+}
+
+/// What ON CONFLICT says that is written as its action.
+pub(crate) fn conflict(action: &OnConflictAction) -> Conflict<'_> {
+    let mut conflict = Conflict::default();
+    let OnConflictAction::DoUpdate(update) = action else { return conflict };
+    let (mut assignments, selection) = (&update.assignments[..], update.selection.as_ref());
+    while let [Assignment { target: AssignmentTarget::ColumnName(name), value }, rest @ ..] = assignments {
+        match &name.0[..] {
+            [ObjectNamePart::Identifier(none)] if none.value.is_empty() => conflict.predicate = Some(value),
+            _ if mark_of(name) == Some(TARGET) => conflict.targets.push(value),
+            _ => break,
         }
-        _ => (None, Some((assignments, selection))),
+        assignments = rest;
     }
+    conflict.set = (!assignments.is_empty()).then_some((assignments, selection));
+    conflict
 }
 
 /// What a name stands for, if it is one that was made here.
@@ -130,7 +150,7 @@ fn override_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     tokens.splice(to..to, own.into_iter().map(|token| TokenWithSpan { token, span }));
 }
 
-/// ON CONFLICT (..) WHERE .. DO ..
+/// ON CONFLICT (..) WHERE .. DO .., and ON CONFLICT of expressions.
 fn conflict_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     let open = behind(tokens, at);
     if tokens.get(open).is_none_or(|token| token.token != Token::LParen) {
@@ -149,11 +169,21 @@ fn conflict_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
         })
     };
     let Some(close) = end_of(open, true) else { return };
-    let start = behind(tokens, close);
-    if !is(tokens, start, "WHERE") {
+    let items = items(&tokens[open + 1..close]);
+    let names = items.iter().all(|item| {
+        let mut words = item.iter().filter(|token| !matches!(token.token, Token::Whitespace(_)));
+        matches!((words.next().map(|token| &token.token), words.next()), (Some(Token::Word(_)) | None, None))
+    });
+    let behind_targets = behind(tokens, close);
+    let has_where = is(tokens, behind_targets, "WHERE");
+    if names && !has_where {
         return;
     }
-    let Some(do_word) = end_of(start, false) else { return };
+    let start = if names { behind_targets } else { open };
+    let Some(do_word) = end_of(behind_targets, false) else { return };
+    if !has_where && do_word != behind_targets {
+        return;
+    }
     let action = behind(tokens, do_word);
     let end = match () {
         () if is(tokens, action, "NOTHING") => action,
@@ -171,14 +201,39 @@ fn conflict_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     let (none, set) = (Keyword::NoKeyword, Keyword::SET);
     let mut own =
         vec![word("DO", None, Keyword::DO), space(), word("UPDATE", None, Keyword::UPDATE), space()];
-    own.extend([word("SET", None, set), space(), word("", Some('"'), none), Token::Eq, Token::LParen]);
+    own.extend([word("SET", None, set), space()]);
+    if !names {
+        own.splice(..0, [Token::LParen, word("", Some('"'), none), Token::RParen]);
+    }
     let mut own: Vec<TokenWithSpan> = own.into_iter().map(|token| TokenWithSpan { token, span }).collect();
-    own.extend_from_slice(&tokens[start + 1..do_word]);
-    own.push(TokenWithSpan { token: Token::RParen, span });
+    let targets = items.iter().filter(|_| !names).map(|item| (mark(TARGET).to_vec(), *item));
+    let condition = &tokens[behind_targets + usize::from(has_where)..do_word];
+    let predicate = has_where.then(|| (vec![word("", Some('"'), none)], condition));
+    for (number, (name, value)) in targets.chain(predicate).enumerate() {
+        let before = (number > 0).then_some(Token::Comma).into_iter().chain(name);
+        let before = before.chain([Token::Eq, Token::LParen]);
+        own.extend(before.map(|token| TokenWithSpan { token, span }));
+        own.extend_from_slice(value);
+        own.push(TokenWithSpan { token: Token::RParen, span });
+    }
     if does {
         own.push(TokenWithSpan { token: Token::Comma, span });
     }
     tokens.splice(start..=end, own);
+}
+
+/// What stands between the commas of a list.
+fn items(tokens: &[TokenWithSpan]) -> Vec<&[TokenWithSpan]> {
+    let mut depth = 0_usize;
+    let between = tokens.split(|token| {
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && token.token == Token::Comma
+    });
+    between.collect()
 }
 
 /// DROP EXPRESSION behind `ALTER a` or `ALTER COLUMN a`.

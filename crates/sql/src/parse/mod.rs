@@ -93,6 +93,13 @@ pub(crate) fn expression(text: &str) -> Result<Expr> {
     Ok(expr)
 }
 
+/// Whether an expression is written as a call, so that an index takes it without parentheses around it.
+pub(crate) fn is_call(expr: &Expr) -> bool {
+    let of_words = matches!(expr, Expr::Extract { .. } | Expr::Substring { .. } | Expr::Trim { .. });
+    let other = matches!(expr, Expr::Position { .. } | Expr::Overlay { .. });
+    of_words || other || matches!(expr, Expr::Function(_) | Expr::Floor { .. } | Expr::Ceil { .. })
+}
+
 fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let tokens = Tokenizer::new(dialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| error_of(error.into(), text))?;

@@ -15,6 +15,17 @@ pub(crate) struct Leaf {
     pub(crate) outer: Vec<Slot>,
     /// Of a table, the numbers of its indexes of some rows, and which rows these are.
     pub(crate) partial: Vec<(usize, Expr)>,
+    /// Of a table, the expressions whose values it has for its indexes.
+    pub(crate) computed: Vec<Held>,
+}
+
+/// An expression whose values a column has.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub(crate) slot: Slot,
+    pub(crate) expr: Expr,
+    /// The condition of the rows in which it has them, if these are not all.
+    pub(crate) only: Option<Expr>,
 }
 
 /// What a table factor is.
@@ -28,7 +39,7 @@ impl Leaf {
     /// A table of the engine.
     pub(crate) fn table(table: Arc<BoundTable>, alias: String, number: usize, slots: Vec<Slot>) -> Self {
         let kind = LeafKind::Table { table, alias, number, locked: None };
-        Self { kind, slots, outer: Vec::new(), partial: Vec::new() }
+        Self { kind, slots, outer: Vec::new(), partial: Vec::new(), computed: Vec::new() }
     }
 
     /// Its rows are locked: the scan fills one slot more, behind those of the columns.
@@ -41,7 +52,8 @@ impl Leaf {
 
     /// Anything else.
     pub(crate) fn other(node: Node, slots: Vec<Slot>) -> Self {
-        Self { kind: LeafKind::Other(node), slots, outer: Vec::new(), partial: Vec::new() }
+        let kind = LeafKind::Other(node);
+        Self { kind, slots, outer: Vec::new(), partial: Vec::new(), computed: Vec::new() }
     }
 
     /// What reads slots of its surroundings.
@@ -90,7 +102,8 @@ impl Tree {
             Self::Leaf(leaf) => {
                 let LeafKind::Table { table, alias, number, locked: None } = &leaf.kind else { return None };
                 let copy = Leaf::table(table.clone(), alias.clone(), *number, leaf.slots.clone());
-                Self::Leaf(Leaf { partial: leaf.partial.clone(), ..copy })
+                let (partial, computed) = (leaf.partial.clone(), leaf.computed.clone());
+                Self::Leaf(Leaf { partial, computed, ..copy })
             }
             Self::Inner(parts, on) => {
                 Self::Inner(parts.iter().map(Self::copy).collect::<Option<_>>()?, on.clone())

@@ -5,6 +5,7 @@ use scaledb_base::TableId;
 use scaledb_catalog::{ColumnDesc, TableDesc};
 use scaledb_engine::TableInfo;
 use scaledb_types::{Result, SqlError, SqlState, Type};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A table as plans use it: the descriptor and the engine's table behind it.
@@ -71,6 +72,15 @@ impl BoundTable {
         &self.index(index)[self.hidden_columns(index)..]
     }
 
+    /// What a column of an index is called in messages and plans: an expression by itself.
+    pub(crate) fn key_name(&self, column: &IndexColumn) -> Cow<'_, str> {
+        let desc = &self.desc.columns[column.position];
+        match desc.key.as_deref() {
+            Some(text) => key_text(text),
+            None => Cow::Borrowed(&desc.name),
+        }
+    }
+
     /// The engine's id of an index.
     pub(crate) fn index_id(&self, index: IndexRef) -> TableId {
         match index {
@@ -100,6 +110,14 @@ impl BoundTable {
             IndexRef::Primary => self.desc.primary_key.as_ref().map_or("", |key| key.name.as_str()),
             IndexRef::Secondary(number) => &self.desc.indexes[number].name,
         }
+    }
+}
+
+/// An expression of an index, in parentheses unless it is a call.
+pub(crate) fn key_text(text: &str) -> Cow<'_, str> {
+    match crate::parse::expression(text) {
+        Ok(expr) if !crate::parse::is_call(&expr) => Cow::Owned(format!("({text})")),
+        _ => Cow::Borrowed(text),
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn describe(table: &BoundTable, id: TableId, key: &[u8], env: &Env) -
         if number < hidden {
             continue;
         }
-        names.push(table.desc.columns[column.position].name.as_str());
+        names.push(table.key_name(column));
         values.push(value);
     }
     let shown = if names.is_empty() {

@@ -128,7 +128,10 @@ fn index_text(catalog: &Catalog, oid: Option<u32>, args: &[Value]) -> Value {
             let pretty = args.get(2).is_some_and(Value::is_true) && table.schema == "public";
             index_definition(table, oid, !pretty).map_or(Value::Null, Value::from)
         }
-        (Some((table, oid)), column) => index_column(table, oid, column).map_or(Value::Null, Value::from),
+        (Some((table, oid)), column) => {
+            let plain = !args.get(2).is_some_and(Value::is_true);
+            index_column(table, oid, column, plain).map_or(Value::Null, Value::from)
+        }
         (None, _) => Value::Null,
     }
 }
@@ -356,7 +359,7 @@ pub(super) fn index_definition(table: &TableDesc, oid: u32, with_schema: bool) -
     let columns: Vec<String> = columns
         .iter()
         .map(|column| {
-            let mut text = quoted(table.column_name(column.attnum));
+            let mut text = key_column(table, column.attnum, with_schema);
             if column.descending {
                 text.push_str(" DESC");
             }
@@ -373,10 +376,22 @@ pub(super) fn index_definition(table: &TableDesc, oid: u32, with_schema: bool) -
     Some(format!("CREATE {unique}INDEX {name} ON {table} USING btree ({columns}){predicate}"))
 }
 
-fn index_column(table: &TableDesc, oid: u32, number: i64) -> Option<String> {
+fn index_column(table: &TableDesc, oid: u32, number: i64, plain: bool) -> Option<String> {
     let (_, _, columns) = columns_of(table, oid)?;
     let column = columns.get(usize::try_from(number - 1).ok()?)?;
-    Some(quoted(table.column_name(column.attnum)))
+    Some(key_column(table, column.attnum, plain))
+}
+
+/// A column of an index, as CREATE INDEX has it: an expression that is no call stands in parentheses, besides those
+/// that it is printed with if it is to be `plain`.
+fn key_column(table: &TableDesc, attnum: i16, plain: bool) -> String {
+    let Some(text) = table.key_expression(attnum) else { return quoted(table.column_name(attnum)) };
+    let is_call = crate::parse::expression(text).is_ok_and(|expr| crate::parse::is_call(&expr));
+    match (is_call, plain) {
+        (true, _) => text.to_owned(),
+        (false, true) => format!("({})", super::printed::printed_expression(text)),
+        (false, false) => format!("({text})"),
+    }
 }
 
 fn names(table: &TableDesc, columns: impl Iterator<Item = i16>) -> String {

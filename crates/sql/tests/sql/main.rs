@@ -10,6 +10,7 @@ mod changes;
 mod columns;
 mod durable;
 mod explain;
+mod expressions;
 mod generated;
 mod hostile;
 mod isolation;

@@ -84,7 +84,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         key: impl Iterator<Item = &'v Value>,
     ) -> SqlError {
         let columns = table.shown_columns(index);
-        let names: Vec<_> = columns.iter().map(|c| table.desc.columns[c.position].name.as_str()).collect();
+        let names: Vec<_> = columns.iter().map(|column| table.key_name(column)).collect();
         let values: Vec<_> = columns.iter().zip(key).map(|(c, value)| self.printed(value, c.ty)).collect();
         let name = table.index_name(index);
         SqlError::new(

@@ -130,6 +130,7 @@ impl<E: Engine> Session<E> {
                 identity: None,
                 generated: None,
                 hidden: false,
+                key: None,
             });
             desc.next_attnum += 1;
         }
@@ -172,6 +173,7 @@ impl<E: Engine> Session<E> {
             identity: None,
             generated: None,
             hidden: false,
+            key: None,
         };
         if is_serial(&column.data_type) {
             described.not_null = true;
@@ -353,9 +355,9 @@ impl<E: Engine> Session<E> {
         let mut desc = (*table.desc).clone();
         let mut columns = Vec::new();
         for column in &create.columns {
-            columns.push(key_column(&desc, &column.column)?);
+            columns.push(self.index_column(&mut desc, &column.column, create.predicate.as_ref())?);
         }
-        let names: Vec<String> = columns.iter().map(|c| desc.column_name(c.attnum).to_owned()).collect();
+        let names = desc.key_names(&columns);
         let name = match &create.name {
             Some(name) => split(name)?.1,
             None => {
@@ -402,15 +404,16 @@ pub(super) fn key_column(desc: &TableDesc, column: &ast::OrderByExpr) -> Result<
         expr = inner;
     }
     let Ast::Identifier(ident) = expr else {
-        return Err(SqlError::unsupported("indexes on expressions are not supported"));
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, "a key of a constraint is made of columns"));
     };
     let at = position(desc, &crate::bind::names::fold(ident))?;
+    Ok(directed(desc.columns[at].attnum, column))
+}
+
+/// A column of a number, with the direction that is written behind it.
+pub(super) fn directed(attnum: i16, column: &ast::OrderByExpr) -> KeyColumn {
     let descending = column.options.asc == Some(false);
-    Ok(KeyColumn {
-        attnum: desc.columns[at].attnum,
-        descending,
-        nulls_first: column.options.nulls_first.unwrap_or(descending),
-    })
+    KeyColumn { attnum, descending, nulls_first: column.options.nulls_first.unwrap_or(descending) }
 }
 
 fn is_serial(ty: &DataType) -> bool {

@@ -7,7 +7,7 @@ use crate::parse::lex::{Kind, Lexer, name_of};
 use crate::plan::BoundTable;
 use crate::plan::expr::Expr;
 use crate::system::functions::quoted;
-use scaledb_catalog::{Relation, TableDesc};
+use scaledb_catalog::{IndexDesc, Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::Expr as Ast;
@@ -45,7 +45,11 @@ impl<E: Engine> Session<E> {
                 binder.assign(typed, ty, &column.name)
             })?;
             if own.has_subquery() {
-                return Err(SqlError::unsupported("cannot use subquery in column generation expression"));
+                let what = match column.hidden {
+                    true => "cannot use subquery in index expression",
+                    false => "cannot use subquery in column generation expression",
+                };
+                return Err(SqlError::unsupported(what));
             }
             let mut nested = None;
             own.slots(&mut |slot| {
@@ -62,7 +66,10 @@ impl<E: Engine> Session<E> {
             }
             if !own.is_fixed() {
                 let what = match column.hidden {
-                    true => "functions in index predicate must be marked IMMUTABLE",
+                    true if table.desc.indexes.iter().any(|index| marks(index, column.attnum)) => {
+                        "functions in index predicate must be marked IMMUTABLE"
+                    }
+                    true => "functions in index expression must be marked IMMUTABLE",
                     false => "generation expression is not immutable",
                 };
                 return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, what));
@@ -97,7 +104,8 @@ impl<E: Engine> Session<E> {
         new: &str,
     ) -> Result<()> {
         for column in &mut desc.columns {
-            column.generated.iter_mut().for_each(|text| *text = renamed(text, old, new));
+            let texts = column.generated.iter_mut().chain(&mut column.key);
+            texts.for_each(|text| *text = renamed(text, old, new));
         }
         let predicates = desc.indexes.iter_mut().filter_map(|index| index.predicate.as_mut());
         predicates.for_each(|predicate| predicate.text = renamed(&predicate.text, old, new));
@@ -119,7 +127,7 @@ impl<E: Engine> Session<E> {
             return Ok(());
         }
         let what = format!(
-            "column \"{old}\" is used by a CHECK constraint, a generated column or the condition of an index"
+            "column \"{old}\" is used by a CHECK constraint, a generated column or an expression of an index"
         );
         Err(SqlError::unsupported(what)
             .hint("Drop what uses it, rename the column, and make the other one again."))
@@ -139,6 +147,11 @@ impl<E: Engine> Session<E> {
         }
         self.put(Relation::Table(Arc::new(desc)))
     }
+}
+
+/// Whether a column marks the rows that an index is for.
+fn marks(index: &IndexDesc, attnum: i16) -> bool {
+    index.predicate.as_ref().is_some_and(|predicate| predicate.marker == attnum)
 }
 
 /// 42601 for a change that a generated column has no use for.

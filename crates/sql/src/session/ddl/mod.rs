@@ -9,6 +9,7 @@ mod comment;
 mod constraint;
 mod create;
 mod drop;
+mod expression;
 mod generated;
 mod partial;
 mod rebuild;

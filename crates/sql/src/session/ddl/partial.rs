@@ -38,51 +38,53 @@ impl<E: Engine> Session<E> {
             identity: None,
             generated: Some(format!("CASE WHEN {text} THEN true END")),
             hidden: true,
+            key: None,
         });
         Ok(PredicateDesc { text, marker })
     }
 
-    /// Drops an index of a table, and the hidden column that goes with it.
+    /// Drops an index of a table, and the hidden columns that go with it.
     pub(super) fn drop_index_of(&mut self, table: &Arc<BoundTable>, oid: u32) -> Result<()> {
         let mut desc = (*table.desc).clone();
-        let mut gone = desc.indexes.iter().filter(|index| index.oid == oid);
-        let marker = gone.next().and_then(|index| index.predicate.as_ref()).map(|predicate| predicate.marker);
         desc.indexes.retain(|index| index.oid != oid);
         self.rebuild(table, desc, Self::identity(table))?;
-        let Some(marker) = marker else { return Ok(()) };
         let table = self.table(table.desc.oid)?;
-        let (mut desc, mut placement) = ((*table.desc).clone(), table.desc.placement());
-        desc.columns.retain(|column| column.attnum != marker);
-        placement.added.retain(|added| added.attnum != marker);
+        let mut desc = (*table.desc).clone();
+        desc.drop_unused();
+        if desc.columns.len() == table.desc.columns.len() {
+            return Ok(());
+        }
+        let mut placement = table.desc.placement();
+        placement.added.retain(|added| desc.position(added.attnum).is_some());
         desc.placement = Some(placement);
         self.replace(&table, desc)
     }
 
-    /// The indexes of some rows that a column is in, or decides which rows these are: they go with it.
-    pub(super) fn partial_over(&self, table: &BoundTable, at: usize) -> Result<Option<u32>> {
+    /// An index with hidden columns that a column is in, or that is computed from it: it goes with the column.
+    pub(super) fn computed_index_over(&self, table: &BoundTable, at: usize) -> Result<Option<u32>> {
         let attnum = table.desc.columns[at].attnum;
         let row: Vec<usize> = (0..table.types.len()).collect();
         let generated = self.generated_of(table)?;
-        let decides = |marker: i16| {
-            let of = |position: usize| table.desc.columns[position].attnum == marker;
+        let decides = |hidden: i16| {
+            let of = |position: usize| table.desc.columns[position].attnum == hidden;
             generated.iter().any(|(position, expr)| of(*position) && reads(expr, &row, &[at]))
         };
+        let is_hidden = |attnum: i16| table.desc.columns.iter().any(|own| own.hidden && own.attnum == attnum);
         let over = |index: &&IndexDesc| {
-            let predicate = index.predicate.as_ref();
-            predicate.is_some_and(|predicate| {
-                decides(predicate.marker) || index.columns.iter().any(|column| column.attnum == attnum)
-            })
+            let has = |of: &dyn Fn(i16) -> bool| index.key().any(|column| of(column.attnum));
+            has(&is_hidden) && (has(&|own| own == attnum) || has(&|own| is_hidden(own) && decides(own)))
         };
         Ok(table.desc.indexes.iter().find(over).map(|index| index.oid))
     }
 }
 
 /// 42809 for an index that cannot be one of a constraint.
-pub(super) fn refuse_partial(index: &IndexDesc) -> Result<()> {
-    if index.predicate.is_none() {
-        return Ok(());
-    }
-    let what = format!("\"{}\" is a partial index", index.name);
+pub(super) fn refuse_computed(desc: &TableDesc, index: &IndexDesc) -> Result<()> {
+    let what = match () {
+        () if desc.has_expressions(index) => format!("index \"{}\" contains expressions", index.name),
+        () if index.predicate.is_some() => format!("\"{}\" is a partial index", index.name),
+        () => return Ok(()),
+    };
     Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
         .detail("Cannot create a primary key or unique constraint using such an index."))
 }

@@ -169,12 +169,14 @@ impl<E: Engine> Session<E> {
         let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
         let slots = binder.new_slots(table.types.len());
         let columns = table.desc.columns.iter().zip(&table.types).zip(slots);
-        let columns = columns.map(|((desc, &ty), slot)| crate::bind::scope::ScopeColumn {
-            name: desc.name.clone(),
-            ty,
-            slot,
-            origin: (table.desc.oid, desc.attnum),
-            merged: false,
+        let columns = columns.filter(|((desc, _), _)| !desc.hidden).map(|((desc, &ty), slot)| {
+            crate::bind::scope::ScopeColumn {
+                name: desc.name.clone(),
+                ty,
+                slot,
+                origin: (table.desc.oid, desc.attnum),
+                merged: false,
+            }
         });
         let scope_table = crate::bind::scope::ScopeTable {
             schema: None,
@@ -358,7 +360,7 @@ fn not_unique(
         None => IndexRef::Primary,
     };
     let (name, columns) = (table.index_name(index), table.shown_columns(index));
-    let names: Vec<&str> = columns.iter().map(|c| table.desc.columns[c.position].name.as_str()).collect();
+    let names: Vec<_> = columns.iter().map(|column| table.key_name(column)).collect();
     let values: Vec<String> = columns
         .iter()
         .map(|c| row[c.position].to_text(c.ty, env).map_or("null".to_owned(), |text| text.to_string()))

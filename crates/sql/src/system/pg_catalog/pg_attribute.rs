@@ -57,10 +57,10 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 let primary = table.primary_key.iter().map(|key| (key.oid, &key.columns));
                 let indexes = table.indexes.iter().map(|index| (index.oid, &index.columns));
                 for (oid, columns) in primary.chain(indexes) {
-                    for (number, key) in columns.iter().enumerate() {
+                    let names = table.key_names(columns);
+                    for (number, (key, name)) in columns.iter().zip(&names).enumerate() {
                         let Some(at) = table.position(key.attnum) else { continue };
-                        let column = &table.columns[at];
-                        rows.push(attribute(oid, &column.name, number + 1, column_type(column)?));
+                        rows.push(attribute(oid, name, number + 1, column_type(&table.columns[at])?));
                     }
                 }
             }

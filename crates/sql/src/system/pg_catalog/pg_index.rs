@@ -23,14 +23,19 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
     let mut rows = Vec::new();
     for table in catalog.tables() {
-        let primary = table.primary_key.iter().map(|key| (key.oid, &key.columns, true, true, true, None));
+        let primary =
+            table.primary_key.iter().map(|key| (key.oid, &key.columns, true, true, true, (None, None)));
         let indexes = table.indexes.iter();
         let indexes = indexes.map(|index| {
             let predicate = index.predicate.as_ref().map(|predicate| printed_expression(&predicate.text));
-            (index.oid, &index.columns, index.unique, index.primary, index.deferrable.is_none(), predicate)
+            let own = index.columns.iter().filter_map(|column| table.key_expression(column.attnum));
+            let own: Vec<String> = own.map(printed_expression).collect();
+            let computed = (predicate, (!own.is_empty()).then(|| own.join(", ")));
+            (index.oid, &index.columns, index.unique, index.primary, index.deferrable.is_none(), computed)
         });
-        for (oid, columns, unique, primary, immediate, predicate) in primary.chain(indexes) {
-            let numbers = columns.iter().map(|column| Value::Int2(column.attnum)).collect();
+        for (oid, columns, unique, primary, immediate, (predicate, expressions)) in primary.chain(indexes) {
+            let number = |attnum: i16| if table.key_expression(attnum).is_some() { 0 } else { attnum };
+            let numbers = columns.iter().map(|column| Value::Int2(number(column.attnum))).collect();
             let options = columns
                 .iter()
                 .map(|column| Value::Int2(i16::from(column.descending) | i16::from(column.nulls_first) << 1));
@@ -51,6 +56,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .set("indcollation", vector(Type::OID, zeros.clone()))
                     .set("indclass", vector(Type::OID, zeros))
                     .set("indoption", vector(Type::INT2, options.collect()))
+                    .set("indexprs", expressions.map_or(Value::Null, Value::from))
                     .set("indpred", predicate.map_or(Value::Null, Value::from)),
             );
         }

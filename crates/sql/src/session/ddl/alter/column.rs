@@ -116,7 +116,7 @@ impl<E: Engine> Session<E> {
             }
             self.drop_references(desc.oid, Some(attnum))?;
         }
-        if let Some(index) = self.partial_over(table, at)? {
+        if let Some(index) = self.computed_index_over(table, at)? {
             self.drop_index_of(table, index)?;
             let table = self.table(desc.oid)?;
             return self.drop_column(&table, name, cascade);
@@ -262,6 +262,7 @@ impl<E: Engine> Session<E> {
         self.check_new_type(table, at, using.is_some())?;
         desc.columns[at].type_oid = to.oid();
         desc.columns[at].typmod = to.typmod;
+        self.retype_expressions(&mut desc)?;
         let value = self.bind_over(table, |binder| match using {
             Some(ast) => {
                 let typed = binder.expr(ast)?;

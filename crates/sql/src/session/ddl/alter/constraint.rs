@@ -3,7 +3,7 @@
 use super::super::super::Session;
 use super::super::constraint::{initially, not_null, one_primary_key};
 use super::super::new_name;
-use super::super::partial::refuse_partial;
+use super::super::partial::refuse_computed;
 use super::depends;
 use crate::bind::names::fold;
 use crate::plan::BoundTable;
@@ -73,7 +73,7 @@ impl<E: Engine> Session<E> {
             let what = format!("index \"{name}\" is already associated with a constraint");
             return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what));
         }
-        refuse_partial(&desc.indexes[at])?;
+        refuse_computed(&desc, &desc.indexes[at])?;
         let shown = using.name.as_ref().map_or(name, new_name);
         let deferrable = initially(using.characteristics.as_ref());
         if primary {
