@@ -131,3 +131,31 @@ fn they_hold_when_a_node_has_failed() {
     assert_eq!(text(c, "select count(*), sum(total) from orders where state = 'open'"), "30|5280");
     drop(run(b, "select 1"));
 }
+
+#[test]
+fn indexes_on_expressions_are_kept_by_writes_at_any_node() {
+    let three = Three::start();
+    let [mut a, mut b, mut c] = three.sessions();
+    ok(&mut a, "create table u (id int primary key, email text, n int)");
+    ok(&mut a, "insert into u select i, 'E' || i, i from generate_series(1, 100) i");
+    ok(&mut b, "create unique index u_lower on u (lower(email))");
+    ok(&mut c, "create index u_rest on u ((n % 10), id)");
+    let plan = text(&mut a, "explain select id from u where lower(email) = 'e7'");
+    assert!(plan.contains("u_lower"), "{plan}");
+    assert_eq!(text(&mut a, "select id from u where lower(email) = 'e7'"), "7");
+    assert_eq!(code(&mut b, "insert into u values (200, 'e7', 1)"), "23505");
+    ok(&mut c, "update u set email = 'New', n = 5 where id = 7");
+    ok(&mut a, "insert into u values (200, 'e7', 1)");
+    assert_eq!(text(&mut b, "select id from u where lower(email) in ('new', 'e7') order by id"), "7 200");
+    assert_eq!(text(&mut c, "select count(*), max(id) from u where n % 10 = 5"), "11|95");
+    // two at once, at two nodes: one of them
+    ok(&mut a, "begin; insert into u values (300, 'TWO', 1)");
+    ok(&mut b, "begin; insert into u values (301, 'two', 1)");
+    ok(&mut a, "commit");
+    assert_eq!(code(&mut b, "commit"), "40001");
+    let upsert = "insert into u values (302, 'Two', 9) on conflict (lower(email)) do update set n = 99 returning id, n";
+    assert_eq!(text(&mut c, upsert), "300|99");
+    ok(&mut b, "drop index u_lower");
+    ok(&mut c, "insert into u values (303, 'two', 1)");
+    assert_eq!(text(&mut a, "select id from u where lower(email) = 'two' order by id"), "300 303");
+}

@@ -37,12 +37,11 @@ impl Generator {
                     let all: Vec<Column> = table.all().cloned().collect();
                     let column = self.pick(&all);
                     let named = columns.iter().any(|other| other.split(' ').next() == Some(&column.name));
-                    if !named && !matches!(column.ty, Ty::Ints | Ty::Json) {
-                        columns.push(format!(
-                            "{}{}",
-                            column.name,
-                            self.pick(&["", "", " desc", " nulls first"])
-                        ));
+                    let direction = self.pick(&["", "", " desc", " nulls first"]);
+                    if self.one_in(4) {
+                        columns.push(format!("{}{direction}", self.computed(&column)));
+                    } else if !named && !matches!(column.ty, Ty::Ints | Ty::Json) {
+                        columns.push(format!("{}{direction}", column.name));
                     }
                 }
                 if columns.is_empty() {
@@ -77,6 +76,17 @@ impl Generator {
             statements.push(plain(view));
         }
         statements
+    }
+
+    /// An expression for an index, which fails for no row.
+    fn computed(&mut self, column: &Column) -> String {
+        let expr = match column.ty {
+            Ty::Int2 | Ty::Int4 | Ty::Int8 => self.pick(&["(? % 5)", "coalesce(?, 0)", "(? is null)"]),
+            Ty::Text => self.pick(&["lower(?)", "length(?)", "(? || 'x')", "coalesce(?, 'b')"]),
+            Ty::Bool => self.pick(&["(not ?)", "(? is true)"]),
+            _ => "(? is null)",
+        };
+        expr.replace('?', &column.name)
     }
 
     /// A condition that tells which rows of a table are in an index.

@@ -70,9 +70,19 @@ impl Generator {
         if !self.one_in(5)
             && let Some(column) = self.column(ty, scope)
         {
-            return column;
+            return if self.one_in(8) { self.indexed(ty, column) } else { column };
         }
         self.literal(ty)
+    }
+
+    /// An expression of a column that an index may be on.
+    fn indexed(&mut self, ty: Ty, column: Node) -> Node {
+        let (before, behind) = match ty {
+            Ty::Int4 | Ty::Int8 => self.pick(&[("(", "% 5)"), ("coalesce(", ", 0)")]),
+            Ty::Text => self.pick(&[("lower(", ")"), ("(", "|| 'x')"), ("coalesce(", ", 'b')")]),
+            _ => return column,
+        };
+        Node::value(ty, vec![Node::text(before), column, Node::text(behind)])
     }
 
     /// A type that some column in sight has, most of the time.
