@@ -21,7 +21,7 @@ fn skipped<T>(result: Result<T, Unmeasured>) -> Option<T> {
 #[test]
 fn both_stores_are_measured_by_turns() {
     let tiny = Effort { rounds: 1, operations: 40, clients: 2, keys: 2_000, seed: 1 };
-    let full = Effort { rounds: 3, operations: 400, clients: 4, keys: 5_000, seed: 1 };
+    let full = Effort { rounds: 3, operations: 200, clients: 40, keys: 5_000, seed: 1 };
     let Some(ratios) = skipped(compare(if long() { full } else { tiny })) else { return };
     println!("{ratios:#?}");
     // the values of 1 KiB are most of it, and lie packed with their stamps

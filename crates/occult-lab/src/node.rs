@@ -74,7 +74,7 @@ impl Node {
     /// Starts it again, from what it has on disk.
     ///
     /// # Errors
-    /// It does not start: the error holds the end of its log.
+    /// It does not start: the error holds what it has said, and the end of its log.
     pub fn restart(&mut self) -> std::io::Result<()> {
         self.kill();
         // a server must not outlive a test that is killed
@@ -87,7 +87,9 @@ impl Node {
             None => std::process::Command::new(&self.program),
         };
         command.arg("redis.conf").current_dir(&self.directory);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // what is wrong with its configuration a server says before it has a log
+        let errors = std::fs::File::create(self.directory.join("errors"))?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
         self.process = Some(command.spawn()?);
         let end = Instant::now() + PATIENCE;
         loop {
@@ -100,7 +102,10 @@ impl Node {
                         let log = self.log();
                         let from = log.len().saturating_sub(3000);
                         let tail = log.get(from..).unwrap_or(&log);
-                        return Err(Error::other(format!("the server does not start: {error}\n{tail}")));
+                        let said = std::fs::read_to_string(self.directory.join("errors")).unwrap_or_default();
+                        return Err(Error::other(format!(
+                            "the server does not start: {error}\n{said}{tail}"
+                        )));
                     }
                 }
             }

@@ -8,10 +8,16 @@ use scaledb_occult_lab::{Lab, Node};
 use std::net::SocketAddr;
 use std::time::Duration;
 
+/// Writes a line that is shown, too, if the test passes.
+pub fn say(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// A cluster, unless the machine has no server, or nobody has built the module.
 pub fn lab(options: &scaledb_occult_lab::Options) -> Option<Lab> {
     if options.module.is_none() || scaledb_occult_lab::server().is_none() {
-        eprintln!("SKIPPED: no redis-server, or no SCALEDB_OCCULT_MODULE (make test-occult sets it)");
+        say("SKIPPED: no redis-server, or no SCALEDB_OCCULT_MODULE (make test-occult sets it)");
         return None;
     }
     Some(Lab::start(options).unwrap())
