@@ -101,11 +101,18 @@ fn the_planner_finds_the_expression<E: Engine>(db: Database<E>) {
     ok(s, "prepare q as select id from u where doc ->> $1 = $2 and id > 0");
     assert_eq!(text(s, "execute q ('k', 'v9')"), "9");
     assert_eq!(text(s, "execute q ('l', 'v9')"), "");
+    // literals of a simple statement become parameters, but those of the expression
+    ok(s, "create index u_twice on u ((a * 2))");
+    let scans = "select sum(scans) from scaledb_stat_indexes where indexrelname in ('u_doc', 'u_twice')";
+    let before: u64 = text(s, scans).parse().expect("a number");
     for id in 3..6 {
         assert_eq!(text(s, &format!("select id from u where doc ->> 'k' = 'v{id}'")), id.to_string());
+        assert_eq!(text(s, &format!("select min(id) from u where a * 2 = {}", 2 * id)), id.to_string());
         let sql = format!("insert into u (id, doc) values (300, '{{}}') on conflict ((a + {id})) do nothing");
         assert_eq!(code(s, &sql), "42P10");
     }
+    let after: u64 = text(s, scans).parse().expect("a number");
+    assert!(after >= before + 6, "{before} {after}");
     // what is computed when it is written is not computed when it is read
     let changed = "update u set note = 'n', email = email where id = 7 returning lower(email)";
     assert_eq!(text(s, changed), "e7");
