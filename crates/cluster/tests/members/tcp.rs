@@ -9,7 +9,7 @@ use scaledb_cluster::codec::{self, FORMAT};
 use scaledb_cluster::membership::first_view;
 use scaledb_cluster::tcp::{PeerTls, Tcp, TcpConfig};
 use scaledb_cluster::{
-    ClusterView, Founding, InMemory, Life, Member, MetadataStore, NodeConfig, StartError, open,
+    ClusterView, Founding, InMemory, Life, Member, MetadataStore, Network, NodeConfig, StartError, open,
 };
 use scaledb_scar::NodeId;
 use scaledb_scar::link::Incarnation;
@@ -67,6 +67,15 @@ impl TcpCluster {
 
     /// Each member with its own way to the store.
     pub(crate) fn start_with<S: MetadataStore>(nodes: u8, store: impl Fn(NodeId) -> Arc<S>) -> Self {
+        Self::start_through(nodes, store, |tcp| tcp)
+    }
+
+    /// What a member sends goes through what `way` makes of its connections.
+    pub(crate) fn start_through<S: MetadataStore>(
+        nodes: u8,
+        store: impl Fn(NodeId) -> Arc<S>,
+        way: impl Fn(Arc<Tcp>) -> Arc<dyn Network>,
+    ) -> Self {
         let authority = Authority::new();
         let view = first_view(nodes, PARTITIONS as u16, 1);
         let networks: BTreeMap<NodeId, Arc<Tcp>> = view
@@ -90,7 +99,7 @@ impl TcpCluster {
         let first = ClusterView::first(view, lives);
         assert!(store(NodeId(0)).replace(None, &first).unwrap());
         let start = |(&node, tcp): (&NodeId, &Arc<Tcp>)| {
-            (node, Member::start(settings(), node, LIFE, store(node), tcp.clone()).unwrap())
+            (node, Member::start(settings(), node, LIFE, store(node), way(tcp.clone())).unwrap())
         };
         let members = networks.iter().map(start).collect();
         Self { authority, members, networks }
