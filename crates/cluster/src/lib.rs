@@ -12,6 +12,7 @@
 //!
 //! The protocol is `scaledb-scar`, a state machine without I/O; this crate runs it.
 
+mod asking;
 pub mod backup;
 mod beat;
 pub mod codec;
@@ -34,6 +35,7 @@ mod store;
 pub mod tcp;
 mod watch;
 
+pub use asking::{Asked, Told};
 pub use durable::{DirectoryError, OnDisk, Owner};
 pub use local::{Channels, LocalCluster};
 pub use mailboxes::Lost;

@@ -4,13 +4,14 @@
 //! with the metadata store,
 //! which may be slow, and makes or follows views. What they share with sessions is in `state`.
 
+use super::asking::{Asking, Knows};
 use super::backup::{MakeTarget, keep_backups};
 use super::durable::{self, DirectoryError, Journal, OnDisk, Owner};
 use super::mailboxes::Lost;
 use super::membership::Halt;
 use super::network::Network;
 use super::numbers::{Counters, Numbers};
-use super::rows::Rows;
+use super::rows::{Key, Rows};
 use super::session::Session;
 use super::settings::Settings;
 use super::state::{Core, Entrance, Protocol, Views};
@@ -18,7 +19,7 @@ use super::store::{ClusterView, MetadataStore, StoreError};
 use super::{beat, watch};
 use scaledb_log::disk::Disk;
 use scaledb_scar::link::Incarnation;
-use scaledb_scar::{Epoch, Node, NodeId, Ours, Out, ViewNumber, Why};
+use scaledb_scar::{Epoch, Item, Node, NodeId, Ours, Out, TxnId, ViewNumber, Why};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::lock::{Condvar, Mutex};
@@ -145,6 +146,7 @@ impl Member {
                 halt: None,
                 backup: None,
             }),
+            asking: Asking::default(),
             stop: AtomicBool::new(false),
             removed: AtomicBool::new(false),
         });
@@ -249,6 +251,16 @@ impl Member {
     /// Whether that is what an operator has asked for.
     pub fn was_removed(&self) -> bool {
         self.has_left() && self.core.removed.load(Ordering::SeqCst)
+    }
+
+    /// From here on this is asked what transactions of the node have run.
+    pub(crate) fn answer_with(&self, knows: Arc<Knows>) {
+        self.core.asking.answer_with(knows);
+    }
+
+    /// What the other transaction of a conflict has run last, or one of these: the members are asked.
+    pub(crate) fn statements_behind(&self, own: TxnId, why: Why, item: &Item<Key>) -> Vec<String> {
+        self.core.statements_behind(own, why, item)
     }
 
     /// What it has counted.

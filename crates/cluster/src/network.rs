@@ -1,5 +1,6 @@
 //! What goes between members, and how.
 
+use super::asking::{Asked, Told};
 use super::rows::{Rows, Value};
 use super::state::Entrance;
 use super::store::ClusterView;
@@ -16,13 +17,21 @@ pub enum Packet {
     Busy,
     /// The metadata store has a newer view: ask it.
     NewView,
+    /// About a conflict; the number is the question's.
+    Ask(u64, Asked),
+    /// The answer to the question of this number.
+    Told(u64, Told),
 }
 
 impl Packet {
     /// About how many bytes it takes while it waits.
     pub(crate) fn weight(&self) -> usize {
         const SMALL: usize = 128;
-        let Self::Message(message) = self else { return SMALL };
+        let message = match self {
+            Self::Message(message) => message,
+            Self::Told(_, Told::Texts(texts)) => return SMALL + texts.iter().map(String::len).sum::<usize>(),
+            _ => return SMALL,
+        };
         let value = |value: &Option<Value>| value.as_ref().map_or(0, |value| value.0.len());
         SMALL
             + match &message.body {

@@ -8,6 +8,7 @@
 //!
 //! Whoever calls does the work: an answer that needs no other member is there when the call returns.
 
+use super::asking::Asking;
 use super::backup::BackupState;
 use super::durable::Journal;
 use super::mailboxes::Mailboxes;
@@ -49,6 +50,7 @@ pub(crate) struct Core {
     pub(crate) wake_watch: Condvar,
     pub(crate) wake_alive: Condvar,
     pub(crate) views: Mutex<Views>,
+    pub(crate) asking: Asking,
     pub(crate) stop: AtomicBool,
     /// An operator wants it to be no member.
     pub(crate) removed: AtomicBool,
@@ -239,6 +241,11 @@ impl Core {
                 }
             }
             Packet::NewView => self.ask_store(),
+            Packet::Ask(number, asked) => {
+                let told = self.tell(&asked);
+                self.network.send(from, Packet::Told(number, told));
+            }
+            Packet::Told(number, told) => self.asking.hear(from, number, told),
         }
     }
 

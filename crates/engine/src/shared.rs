@@ -5,8 +5,8 @@ use crate::metric::{Labelled, Metric};
 use crate::options::OptionSpec;
 use crate::reach::{Keys, Reach};
 use crate::stats::{Memory, Reclamation, Stats, TableStats};
-use crate::worker::{Engine, SerializationPoint};
-use scaledb_base::{Result, TableId, Timestamp};
+use crate::worker::{Engine, SerializationPoint, Statements};
+use scaledb_base::{Conflict, Result, TableId, Timestamp};
 use std::sync::Arc;
 
 impl<E: Engine> Engine for Arc<E> {
@@ -83,6 +83,14 @@ impl<E: Engine> Engine for Arc<E> {
 
     fn is_shared(&self) -> bool {
         (**self).is_shared()
+    }
+
+    fn name_statements(&self, statements: Arc<dyn Statements>) {
+        (**self).name_statements(statements);
+    }
+
+    fn other_statements(&self, conflict: &Conflict) -> Vec<String> {
+        (**self).other_statements(conflict)
     }
 
     fn reach(&self, id: TableId, keys: Keys<'_>) -> Option<Reach> {

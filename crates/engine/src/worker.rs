@@ -5,7 +5,7 @@ use crate::metric::{Labelled, Metric};
 use crate::options::OptionSpec;
 use crate::reach::{Keys, Reach};
 use crate::stats::{Memory, Reclamation, Stats, TableStats};
-use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId};
+use scaledb_base::{Conflict, Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -35,6 +35,15 @@ impl TxnKind {
     pub fn is_snapshot(self) -> bool {
         matches!(self, Self::Snapshot | Self::Deferrable | Self::Present)
     }
+}
+
+/// What the workers of a database have run.
+pub trait Statements: Send + Sync {
+    /// The statement that the last commit which a worker has begun ended with.
+    fn last(&self, worker: WorkerId) -> Option<Arc<str>>;
+
+    /// Those that commits with this timestamp ended with, as far as they are remembered.
+    fn at(&self, ts: Timestamp) -> Vec<Arc<str>>;
 }
 
 /// A row within a transaction: an address that spares the second look-up. Valid until the transaction
@@ -247,6 +256,18 @@ pub trait Engine: Send + Sync + 'static {
     /// rows may be old.
     fn is_shared(&self) -> bool {
         false
+    }
+
+    /// Gives the engine what remembers the statements of this process, to tell the others of a shared database.
+    fn name_statements(&self, statements: Arc<dyn Statements>) {
+        let _ = statements;
+    }
+
+    /// What the transaction that got in the way may have run last, where processes of a shared database have to be
+    /// asked: they are, for a moment. More than one if several may be meant, none if nobody knows.
+    fn other_statements(&self, conflict: &Conflict) -> Vec<String> {
+        let _ = conflict;
+        Vec::new()
     }
 
     /// Who answers for keys of a table or index; none where there is only this process.

@@ -41,7 +41,7 @@ pub use message::{Answer, Body, Claim, Claimed, Conflict, Ends, Granted, Message
 pub use node::{Isolation, MAX_OPERATIONS, MAX_TRANSACTIONS, Node, Outcome, Refused, Size, Stage};
 pub use protocol::{Compared, Method, Protocol};
 pub use range::Range;
-pub use replica::{Item, Seen, Version};
+pub use replica::{Item, Seen, Version, Writer};
 pub use rules::{Ours, Rule, Rules, Switched};
 pub use transaction::{Kind, Mark};
 pub use view::{Placement, View};

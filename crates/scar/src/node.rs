@@ -8,7 +8,7 @@ use super::ids::{Epoch, NodeId, NodeSet, PartitionId, SessionId, Time, TxnId, Vi
 use super::journal::Walk;
 use super::message::{Answer, Body, Message, Out};
 use super::range::Range;
-use super::replica::Replica;
+use super::replica::{Item, Replica, Writer};
 use super::rules::{Rule, Rules};
 use super::transaction::{Kind, Transaction};
 use super::view::View;
@@ -293,6 +293,12 @@ impl<R: Rules, D: Data> Node<R, D> {
     /// How many rows of a range it keeps; none if it does not keep the partition.
     pub fn count(&self, partition: PartitionId, range: &Range<D::Key>) -> Option<u64> {
         Some(self.readable(partition)?.count(range))
+    }
+
+    /// Who has locked an item, another than the transaction that asks, or has last written it; of a gap, who has so
+    /// between its ends. For messages to users: a later writer may be named than the one that was in the way.
+    pub fn writer(&self, asks: TxnId, item: &Item<D::Key>) -> Option<Writer> {
+        self.readable(self.view.partition_of::<D>(item))?.writer(asks, item)
     }
 
     /// The gaps of a partition, for tests: since when no key lies between two neighbouring rows. None if it is a

@@ -20,6 +20,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
+/// Records that are looked at for the last writer of a gap.
+const LOOKED_AT: usize = 256;
+
 /// What a transaction may depend on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Item<K> {
@@ -27,6 +30,15 @@ pub enum Item<K> {
     Record(K),
     /// The absence of keys between two others: none stands for the partition's beginning, and for its end.
     Gap(PartitionId, Option<K>, Option<K>),
+}
+
+/// Who is behind what is there now.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Writer {
+    /// The transaction that wrote it has this place.
+    At(Epoch, Time),
+    /// This transaction has locked it.
+    Holder(TxnId),
 }
 
 /// What was read of an item.
@@ -300,6 +312,23 @@ impl<D: Data> Replica<D> {
                 (gap.lower == *lower).then(|| (gap.wts, gap.rts.max(self.floor)))
             }
         }
+    }
+
+    /// Who has locked an item, or has last written it.
+    pub(crate) fn writer(&self, asks: TxnId, item: &Item<D::Key>) -> Option<Writer> {
+        let of = |record: &Record<D>| match record.lock.filter(|&holder| holder != asks) {
+            Some(holder) => Some(Writer::Holder(holder)),
+            None => (record.now.wts > Time(0)).then_some(Writer::At(record.now.epoch, record.now.wts)),
+        };
+        let (low, high) = match item {
+            Item::Record(key) => return of(self.records.get(key)?),
+            Item::Gap(_, low, high) => (low.as_ref(), high.as_ref()),
+        };
+        if low.zip(high).is_some_and(|(low, high)| low >= high) {
+            return None;
+        }
+        let between = (low.map_or(Unbounded, Excluded), high.map_or(Unbounded, Excluded));
+        self.records.range::<D::Key, _>(between).take(LOOKED_AT).filter_map(|(_, record)| of(record)).max()
     }
 
     /// The time until which a key is promised not to be written, as far as this replica knows.

@@ -83,7 +83,8 @@ pub(crate) fn checkpoint(error: Error) -> SqlError {
 pub(crate) struct Statements {
     pub(crate) own: Option<Arc<str>>,
     pub(crate) other: Option<Arc<str>>,
-    /// Whether the other one may have run in another process.
+    /// Whether the other one may have run in another process, which is asked when the client is told: see
+    /// [`other_of`].
     pub(crate) elsewhere: bool,
 }
 
@@ -107,6 +108,9 @@ pub(crate) fn conflict_error(
         ConflictKind::DefinitionChanged => "another transaction changed the indexes of a table",
         ConflictKind::MembersChanged => "the members of the cluster changed while it ran",
     };
+    // where the engine does not know what it was about
+    let nowhere =
+        statements.elsewhere && conflict.key.is_empty() && conflict.kind != ConflictKind::RangePhantom;
     let (table, key) = place.unwrap_or_else(|| (format!("table or index {}", conflict.table), String::new()));
     let range = conflict.kind == ConflictKind::RangePhantom;
     let key = match (key.is_empty(), range) {
@@ -118,7 +122,10 @@ pub(crate) fn conflict_error(
         SqlState::SERIALIZATION_FAILURE,
         "could not serialize access due to concurrent transactions",
     )
-    .detail(format!("In {table}{key}: {what}.{}", both(conflict, statements)))
+    .detail(match nowhere {
+        true => format!("{}{}.{}", what[..1].to_uppercase(), &what[1..], both(conflict, statements)),
+        false => format!("In {table}{key}: {what}.{}", both(conflict, statements)),
+    })
     .hint("The transaction might succeed if retried.")
 }
 
@@ -131,12 +138,19 @@ fn both(conflict: &Conflict, statements: &Statements) -> String {
     let other = match (&statements.other, conflict.with) {
         (Some(other), _) => format!("The other transaction's last statement: {other}"),
         (None, Some(_)) => "The other transaction's statement is not remembered any more.".to_owned(),
-        (None, None) if statements.elsewhere => {
-            "The other transaction's statement is not known: nodes do not tell each other theirs.".to_owned()
-        }
+        (None, None) if statements.elsewhere => return own,
         (None, None) => "The other transaction's statement is not known: it was being committed.".to_owned(),
     };
     format!("{own}\n{other}")
+}
+
+/// The last line of the detail, where other processes were asked what the other transaction has run.
+pub(crate) fn other_of(texts: &[String]) -> String {
+    match texts {
+        [] => "The other transaction's statement is not known: no node remembers it.".to_owned(),
+        [text] => format!("The other transaction's last statement: {text}"),
+        texts => format!("The other transaction's last statement was one of these: {}", texts.join("; ")),
+    }
 }
 
 /// 40001: what a transaction has used of the catalog is not so any more.

@@ -12,6 +12,7 @@
 
 use scaledb_base::limits::MAX_WORKERS;
 use scaledb_base::{Timestamp, WorkerId};
+use scaledb_engine::Statements;
 use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
@@ -141,6 +142,31 @@ impl Trace {
         let state = commit.ts.load(Ordering::Acquire);
         let same = commits.begun.load(Ordering::Acquire) == begun;
         if same && (state == 0 || state == ts.raw()) { self.text(statement) } else { None }
+    }
+}
+
+impl Statements for Trace {
+    fn last(&self, worker: WorkerId) -> Option<Arc<str>> {
+        let commits = self.workers.get(worker.index())?;
+        // Acquire pairs with the Release in `begin`
+        let begun = commits.begun.load(Ordering::Acquire);
+        let commit = &commits.last[begun.checked_sub(1)? as usize % KEPT];
+        self.text(commit.statement.load(Ordering::Acquire))
+    }
+
+    fn at(&self, ts: Timestamp) -> Vec<Arc<str>> {
+        let commits = self.workers.iter().flat_map(|commits| &commits.last);
+        let found = commits.filter_map(|commit| {
+            // Acquire pairs with the Release in `begin` and `end`
+            if commit.ts.load(Ordering::Acquire) != ts.raw() {
+                return None;
+            }
+            let statement = commit.statement.load(Ordering::Acquire);
+            // else it was overwritten meanwhile; ordered by the load before it
+            let same = commit.ts.load(Ordering::Relaxed) == ts.raw();
+            same.then(|| self.text(statement)).flatten()
+        });
+        found.collect()
     }
 }
 

@@ -13,6 +13,7 @@
 mod definitions;
 mod horizon;
 mod metrics;
+mod others;
 mod own;
 mod reach;
 mod spread;
@@ -26,10 +27,11 @@ use crate::mailboxes::Lost;
 use crate::member::Member;
 use crate::rows::Key;
 use definitions::{Entry, Stored};
-use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp, WorkerId, limits};
+use others::Others;
+use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp, WorkerId, limits};
 use scaledb_engine::{
-    Engine, IndexDef, Keys, Labelled, Memory, OptionSpec, Reach, Stats, TableDef, TableInfo, TableStats,
-    TxnKind, Worker,
+    Engine, IndexDef, Keys, Labelled, Memory, OptionSpec, Reach, Statements, Stats, TableDef, TableInfo,
+    TableStats, TxnKind, Worker,
 };
 use scaledb_scar::PartitionId;
 use scaledb_sync::Arc;
@@ -79,6 +81,7 @@ struct ClusterShared {
     commits: AtomicU64,
     rollbacks: AtomicU64,
     conflicts: [AtomicU64; ConflictKind::ALL.len()],
+    others: Arc<Others>,
 }
 
 impl ClusterShared {
@@ -135,6 +138,9 @@ impl Cluster {
         // again. An insert looks, and takes the next one if that is taken.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64;
         let rows = u64::from(node.0) << 56 | (since & ((1 << 56) - 1));
+        let others = Arc::new(Others::new(node));
+        let knows = others.clone();
+        member.answer_with(Arc::new(move |asked| knows.tell(asked)));
         let shared = Arc::new(ClusterShared {
             member,
             partitions,
@@ -145,6 +151,7 @@ impl Cluster {
             commits: AtomicU64::new(0),
             rollbacks: AtomicU64::new(0),
             conflicts: Default::default(),
+            others,
         });
         let administrator = Mutex::new(ClusterWorker::new(shared.clone(), WorkerId(u8::MAX)));
         Self { shared, administrator }
@@ -383,6 +390,15 @@ impl Engine for Cluster {
 
     fn is_shared(&self) -> bool {
         true
+    }
+
+    fn name_statements(&self, statements: std::sync::Arc<dyn Statements>) {
+        self.shared.others.name_statements(statements);
+    }
+
+    fn other_statements(&self, conflict: &Conflict) -> Vec<String> {
+        let behind = self.shared.others.behind(conflict);
+        behind.map_or_else(Vec::new, |(own, why, item)| self.shared.member.statements_behind(own, why, &item))
     }
 
     fn reach(&self, id: TableId, keys: Keys<'_>) -> Option<Reach> {

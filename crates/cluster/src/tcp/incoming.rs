@@ -126,6 +126,8 @@ fn handle(shared: &TcpShared, peer: &Peer, wire: Wire) -> Result<(), String> {
         Wire::Heartbeat => Packet::Heartbeat,
         Wire::Busy => Packet::Busy,
         Wire::NewView => Packet::NewView,
+        Wire::Ask(number, asked) => Packet::Ask(number, asked),
+        Wire::Told(number, told) => Packet::Told(number, told),
         Wire::Linked(frame) => {
             let arrived = {
                 let mut guard = peer.out.lock();

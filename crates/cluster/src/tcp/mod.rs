@@ -15,6 +15,7 @@ mod tls;
 
 pub use tls::{PeerTls, TlsError};
 
+use super::asking::{Asked, Told};
 use super::codec::Bytes;
 use super::network::{Network, Packet};
 use super::settings::Settings;
@@ -60,6 +61,8 @@ enum Wire {
     Heartbeat,
     Busy,
     NewView,
+    Ask(u64, Asked),
+    Told(u64, Told),
 }
 
 /// Connections to and from the other members.

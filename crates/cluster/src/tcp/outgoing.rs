@@ -108,6 +108,14 @@ fn fill(out: &mut Out) -> (Result<(), String>, Vec<Wire>) {
                 others.push(Wire::NewView);
                 continue;
             }
+            Packet::Ask(number, asked) => {
+                others.push(Wire::Ask(number, asked));
+                continue;
+            }
+            Packet::Told(number, told) => {
+                others.push(Wire::Told(number, told));
+                continue;
+            }
         };
         let sent = codec::encode(&message).map_err(|error| error.to_string()).and_then(|bytes| {
             let (size, bytes) = (bytes.len(), Bytes(bytes.into()));

@@ -1,5 +1,6 @@
 //! SQL on three members in this process: sessions at different nodes, of one database.
 
+mod conflicts;
 mod copies;
 mod cut_off;
 mod generated;
@@ -73,6 +74,10 @@ impl Three {
     fn start_with(suspect_after: Duration, idle_epoch: Duration) -> Self {
         let settings =
             Settings { epoch: Duration::from_millis(1), idle_epoch, suspect_after, ..Settings::default() };
+        Self::start_as(settings)
+    }
+
+    fn start_as(settings: Settings) -> Self {
         let cluster = LocalCluster::start(settings, 3, 7, 1).expect("threads");
         let open = |member: &scaledb_sync::Arc<scaledb_cluster::Member>| {
             Database::open(Cluster::new(member.clone(), Answers::WithTheEpoch)).expect("a database")

@@ -37,7 +37,7 @@ impl<E: Engine> Session<E> {
     /// The statement's; 08P01 for another number of values; 42804, 22003, 22P02 and others for values that do not fit.
     pub fn run(&mut self, text: &str, values: &[Value], rows: &mut dyn Rows) -> Result<Tag> {
         self.begin_batch();
-        let result = self.run_direct(text, values, rows);
+        let result = self.run_direct(text, values, rows).map_err(|error| self.state.with_other(error));
         self.in_batch = false;
         if result.is_err() {
             self.fail();

@@ -332,7 +332,7 @@ impl<E: Engine> Session<E> {
     /// The first statement's that fails; those behind it are not run.
     pub fn simple(&mut self, text: &str, sink: &mut dyn RowSink) -> Result<Step> {
         self.begin_batch();
-        let result = self.simple_statements(text, sink);
+        let result = self.simple_statements(text, sink).map_err(|error| self.state.with_other(error));
         self.in_batch = matches!(result, Ok(Step::CopyIn(_)));
         self.activity.rest(self.status());
         result
@@ -460,6 +460,7 @@ impl<E: Engine> Session<E> {
     /// The commit's.
     pub fn sync(&mut self) -> Result<()> {
         let result = if self.transaction.is_implicit() { self.end_implicit() } else { Ok(()) };
+        let result = result.map_err(|error| self.state.with_other(error));
         self.in_batch = false;
         self.activity.rest(self.status());
         result
@@ -470,7 +471,7 @@ impl<E: Engine> Session<E> {
         if result.is_err() {
             self.fail();
         }
-        result
+        result.map_err(|error| self.state.with_other(error))
     }
 
     /// Data of COPY FROM STDIN.
@@ -478,7 +479,7 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// The statement's. The COPY has ended then.
     pub fn copy_data(&mut self, data: &[u8]) -> Result<()> {
-        let result = self.copy_in_data(data);
+        let result = self.copy_in_data(data).map_err(|error| self.state.with_other(error));
         if let Err(error) = &result {
             self.count_copy(Err(error));
             self.in_batch = false;
@@ -494,7 +495,7 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// The statement's, and those of the statements behind it.
     pub fn copy_done(&mut self, sink: &mut dyn RowSink) -> Result<Step> {
-        let result = self.copy_in_done(sink);
+        let result = self.copy_in_done(sink).map_err(|error| self.state.with_other(error));
         self.in_batch = false;
         if let Err(error) = &result {
             self.count_copy(Err(error));

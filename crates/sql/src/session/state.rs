@@ -16,6 +16,7 @@ use crate::memory::Reservation;
 use crate::plan::BoundTable;
 use crate::shared::Shared;
 use crate::trace::Number;
+use scaledb_base::{Conflict, ConflictKind};
 use scaledb_catalog::Catalog;
 use scaledb_engine::Engine;
 use scaledb_locks::Owner;
@@ -41,6 +42,9 @@ pub(crate) struct SessionState<E: Engine> {
     /// Whether the session has made temporary relations.
     pub(crate) has_temporary: bool,
     pub(crate) notices: RefCell<Vec<Notice>>,
+    /// The last conflict, whose other transaction was not asked for, and the detail of its error: at a node of a
+    /// cluster. A statement that is run again needs no answer.
+    pub(crate) unnamed: RefCell<Option<(Conflict, String)>>,
     tables: RefCell<HashMap<u32, Arc<BoundTable>>>,
     keys: RefCell<HashMap<u32, Keys>>,
     /// The last values that this session took of sequences.
@@ -78,6 +82,7 @@ impl<E: Engine> SessionState<E> {
             path: with_system(path),
             has_temporary: false,
             notices: RefCell::new(Vec::new()),
+            unnamed: RefCell::default(),
             tables: RefCell::new(HashMap::new()),
             keys: RefCell::new(HashMap::new()),
             currents: RefCell::new(HashMap::new()),
@@ -188,7 +193,8 @@ impl<E: Engine> SessionState<E> {
     pub(crate) fn explain(&self, error: scaledb_base::Error, own: impl Fn(u32) -> Number) -> SqlError {
         let scaledb_base::Error::Conflict(conflict) = &error else { return crate::error::plain(error) };
         // every statement that has used the catalog of a cluster depends on it
-        if self.shared.is_shared && self.shared.store.has(conflict.table) {
+        let is_somewhere = !conflict.key.is_empty() || conflict.kind == ConflictKind::RangePhantom;
+        if self.shared.is_shared && is_somewhere && self.shared.store.has(conflict.table) {
             return crate::error::changed_definition();
         }
         let env = Env::default();
@@ -214,6 +220,25 @@ impl<E: Engine> SessionState<E> {
             other: conflict.with.and_then(|ts| trace.statement(ts)),
             elsewhere: self.shared.is_shared,
         };
-        crate::error::conflict_error(conflict, place, &statements)
+        let told = crate::error::conflict_error(conflict, place, &statements);
+        if self.shared.is_shared && conflict.kind != ConflictKind::MembersChanged {
+            let detail = told.fields().detail.clone().unwrap_or_default();
+            *self.unnamed.borrow_mut() = Some(((**conflict).clone(), detail));
+        }
+        told
+    }
+
+    /// The error as the client is told it: of a conflict at a node of a cluster, with the statement of the other
+    /// transaction, for which the nodes are asked now.
+    #[cold]
+    pub(crate) fn with_other(&self, mut error: SqlError) -> SqlError {
+        let Some((conflict, detail)) = self.unnamed.take() else { return error };
+        // else the statement was run again, and has failed for another reason
+        let detail_of = &mut error.fields_mut().detail;
+        if detail_of.as_ref() == Some(&detail) {
+            let other = crate::error::other_of(&self.shared.engine.other_statements(&conflict));
+            *detail_of = Some(format!("{detail}\n{other}"));
+        }
+        error
     }
 }

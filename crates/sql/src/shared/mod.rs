@@ -48,7 +48,7 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) sequences: Sequences<E::Worker>,
     pub(crate) plans: Plans,
     pub(crate) statistics: Statistics,
-    pub(crate) trace: Trace,
+    pub(crate) trace: Arc<Trace>,
     pub(crate) collected: Arc<Collected>,
     /// Statements that were run again after a conflict.
     pub(crate) retries: AtomicU64,
@@ -110,12 +110,16 @@ impl<E: Engine> Shared<E> {
         let is_shared = engine.is_shared();
         // what seems to be left over may be what another node is about to use
         let spare = if is_shared { Vec::new() } else { left_over(&engine, &mut worker, &catalog)? };
+        let trace = Arc::<Trace>::default();
+        if is_shared {
+            engine.name_statements(trace.clone());
+        }
         Ok(Self {
             workers: Workers::new(),
             sequences: Sequences::new(worker),
             plans: Plans::default(),
             statistics: Statistics::default(),
-            trace: Trace::default(),
+            trace,
             collected: Arc::default(),
             retries: AtomicU64::new(0),
             waiters: AtomicUsize::new(0),

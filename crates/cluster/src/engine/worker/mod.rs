@@ -5,6 +5,7 @@ mod write;
 
 use super::ClusterShared;
 use super::definitions::{self, ClusterTable, Space};
+use super::others::Refusal;
 use super::own::Own;
 use super::talk::{Ended, Talk, conflict};
 use crate::rows::{Key, Value};
@@ -98,7 +99,8 @@ impl ClusterWorker {
     /// The transaction has ended.
     #[cold]
     fn ended(&mut self, ended: Ended, table: TableId, key: &[u8]) -> Error {
-        let tables = self.txn.take().map_or_else(Vec::new, |running| running.tables);
+        let (own, tables) =
+            self.txn.take().map_or((None, Vec::new()), |running| (Some(running.id), running.tables));
         let (why, item) = match ended {
             // it had not begun to commit
             Ended::Lost(lost) => return self.shared.not_here(lost),
@@ -114,7 +116,7 @@ impl ClusterWorker {
             Why::View => ConflictKind::MembersChanged,
             Why::Changed | Why::SnapshotTooOld | Why::RolledBack => ConflictKind::ReadChanged,
         };
-        let key = match item {
+        let key = match item.clone() {
             None => Key::new(definitions::EVERYWHERE, table.0.wrapping_add(1), key),
             Some(Item::Record(key)) => key,
             Some(Item::Gap(partition, low, high)) => {
@@ -138,7 +140,11 @@ impl ClusterWorker {
             kind = ConflictKind::DefinitionChanged;
         }
         self.shared.count(kind);
-        conflict(kind, table_of(&key), &key.bytes).into()
+        let conflict = conflict(kind, table_of(&key), &key.bytes);
+        if let (Some(own), Some(item)) = (own, item) {
+            self.shared.others.refused(Refusal { conflict: conflict.clone(), own, why, item });
+        }
+        conflict.into()
     }
 
     /// What was read cannot be of one state.
@@ -183,6 +189,7 @@ impl Worker for ClusterWorker {
     fn begin(&mut self, kind: TxnKind) -> Result<()> {
         self.rollback();
         let id = self.talk.begin().map_err(|ended| self.ended(ended, TableId(0), &[]))?;
+        self.shared.others.begins(self.id, id);
         let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed); // only uniqueness matters
         self.txn =
             Some(Running { id, serial, kind, own: Own::default(), tables: Vec::new(), marks: Vec::new() });
@@ -403,6 +410,7 @@ impl Worker for ClusterWorker {
         };
         self.txn = None;
         let place = super::horizon::place(epoch, cts);
+        self.shared.others.decided(self.id, place);
         if self.shared.waits {
             self.shared.wait_durable(place)?;
         }
