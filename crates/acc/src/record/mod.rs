@@ -18,6 +18,8 @@
 //! after it left all indexes; or by whoever created it and has not published it.
 
 mod block;
+mod read;
+mod store;
 mod version;
 mod word;
 
@@ -29,7 +31,7 @@ pub use word::Word;
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Result, Timestamp};
 use scaledb_memory::Local;
-use scaledb_row::{ColumnSet, GroupSet, Layout, Projection};
+use scaledb_row::Projection;
 use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
 use scaledb_sync::hint::Backoff;
 use scaledb_sync::names;
@@ -331,100 +333,6 @@ impl Record {
         self.group_word(group).store(word.0, Ordering::Release);
     }
 
-    /// Copies the columns of `cols` to their places in `out`, which grows if need be, and the words of
-    /// their groups to `seen`: what `out` holds was the row while all these words were current.
-    ///
-    /// # Errors
-    /// [`Stuck`] when a commit holds a lock for too long; clean-up is waited for.
-    #[inline]
-    pub fn read(
-        self,
-        layout: &Layout,
-        cols: &Projection,
-        out: &mut Vec<u64>,
-        seen: &mut [Word; MAX_GROUPS],
-    ) -> Result<Presence, Stuck> {
-        let groups = cols.groups();
-        let mut backoff = Backoff::new();
-        loop {
-            let (mut locked, mut absent) = (false, false);
-            for group in groups.iter() {
-                let word = self.after_clean_up(group);
-                locked |= word.is_locked();
-                absent |= word.is_absent();
-                seen[group] = word;
-            }
-            if !locked {
-                let shape = self.shape();
-                if !absent {
-                    self.copy_row(layout, shape, cols, out);
-                }
-                // pairs with the Release fence in `try_lock`: if a row word was new, so is the header word
-                fence(Ordering::Acquire);
-                if groups.iter().all(|g| self.group_word(g).load(Ordering::Relaxed) == seen[g].0) {
-                    return Ok(if absent { Presence::Absent } else { Presence::Live(shape.row_words()) });
-                }
-            }
-            if !backoff.wait() {
-                return Err(Stuck);
-            }
-        }
-    }
-
-    /// [`Record::read`] without its check: for tests that show that it is needed. Returns the row's length.
-    #[cfg(feature = "mutations")]
-    pub fn read_unchecked(
-        self,
-        layout: &Layout,
-        cols: &Projection,
-        out: &mut Vec<u64>,
-        seen: &mut [Word; MAX_GROUPS],
-    ) -> Option<usize> {
-        let mut absent = false;
-        let mut backoff = Backoff::new();
-        for group in cols.groups().iter() {
-            let mut word = self.word(group);
-            while word.is_locked() {
-                backoff.wait_forever();
-                word = self.word(group);
-            }
-            absent |= word.is_absent();
-        }
-        let shape = self.shape();
-        if !absent {
-            self.copy_row(layout, shape, cols, out);
-        }
-        // as they are now, so that a validation of the words alone does not notice
-        for group in cols.groups().iter() {
-            seen[group] = self.word(group).unlocked();
-        }
-        (!absent).then_some(shape.row_words().min(out.len()))
-    }
-
-    #[inline]
-    fn copy_row(self, layout: &Layout, shape: Shape, cols: &Projection, out: &mut Vec<u64>) {
-        let row = self.row(shape);
-        // a torn shape may claim more than there is; the header words tell later
-        let len = shape.row_words().min(row.len());
-        if out.len() < len {
-            out.resize(len, 0);
-        }
-        for span in cols.spans() {
-            let range = span.start as usize..(span.start + span.words) as usize;
-            if range.end <= len {
-                for (to, from) in out[range.clone()].iter_mut().zip(&row[range]) {
-                    *to = from.load(Ordering::Relaxed); // ordered by the fence in `read`
-                }
-            }
-        }
-        if cols.var() && layout.fixed_words() < len {
-            let range = layout.fixed_words()..len;
-            for (to, from) in out[range.clone()].iter_mut().zip(&row[range]) {
-                *to = from.load(Ordering::Relaxed); // ordered by the fence in `read`
-            }
-        }
-    }
-
     /// The whole row into `out`. The caller holds all locks, or has not published the record.
     pub fn copy_locked(self, out: &mut Vec<u64>) {
         let shape = self.shape();
@@ -439,50 +347,9 @@ impl Record {
         self.row(self.shape()).len() >= words
     }
 
-    /// Overwrites the columns of `dirty` with those of `image`; `row_words` is the row's new length if
-    /// one of them is var. The caller holds the locks of their groups, and the row fits.
-    #[inline]
-    pub fn store_columns(self, layout: &Layout, dirty: ColumnSet, image: &[u64]) {
-        let shape = self.shape();
-        let row = self.row(shape);
-        // ordered by the Release in `unlock`
-        layout.for_each_word(dirty, |w| row[w].store(image[w], Ordering::Relaxed));
-        if layout.any_var(dirty) {
-            for w in layout.fixed_words()..image.len() {
-                row[w].store(image[w], Ordering::Relaxed);
-            }
-            self.atomic(0).store(shape.with_row_words(image.len()).0, Ordering::Release);
-        }
-    }
-
-    /// Overwrites the whole row. The caller holds all locks, or has not published the record; it fits.
-    pub fn store_row(self, image: &[u64]) {
-        let shape = self.shape();
-        for (to, &from) in self.row(shape).iter().zip(image) {
-            to.store(from, Ordering::Relaxed); // ordered by the Release in `unlock`
-        }
-        self.atomic(0).store(shape.with_row_words(image.len()).0, Ordering::Release);
-    }
-
-    /// Moves the row to an overflow block, as it is. The caller holds all locks.
-    pub fn move_to_overflow(self, local: &mut Local, block: Overflow) {
-        let shape = self.shape();
-        let row = self.row(shape);
-        assert!(shape.row_words() <= block.capacity(), "the block is for a longer row");
-        for (i, word) in row[..shape.row_words()].iter().enumerate() {
-            // under the locks
-            // SAFETY: the block has `capacity` words behind its first one.
-            unsafe { block.0.add(i + 1).as_ref() }.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
-        let address = self.inline(shape);
-        let old = shape.overflows().then(|| address.load(Ordering::Relaxed)); // under the locks
-        // the address before the flag, each with Release: pairs with the Acquires in `shape` and `row`
-        address.store(block.0.as_ptr().expose_provenance() as u64, Ordering::Release);
-        self.atomic(0).store(shape.with_overflow().0, Ordering::Release);
-        if let Some(old) = old {
-            // SAFETY: the record's block until now.
-            unsafe { Self::retire_overflow(local, old) };
-        }
+    /// The latest commit on any group of a locked record, given the words before the locks.
+    pub fn current(words: &[Word; MAX_GROUPS], groups: usize) -> Word {
+        words[..groups].iter().copied().max_by_key(|w| w.ts()).expect("at least one group")
     }
 
     /// Frees an overflow block when nobody can be reading it any more.
@@ -496,122 +363,6 @@ impl Record {
             let capacity = (*block).load(Ordering::Relaxed) as usize; // immutable
             local.retire(NonNull::new_unchecked(block).cast(), Overflow::bytes(capacity));
         }
-    }
-
-    /// Notes that a clean-up list has the record; false if one has it already. At most one list may: its
-    /// entry is what retires the record, and another one would name memory that is gone. The caller holds
-    /// all locks.
-    pub fn enlist(self) -> bool {
-        let shape = self.shape();
-        if shape.is_enlisted() {
-            return false;
-        }
-        // Release, for the sake of the other facts in the word: see `shape`
-        self.atomic(0).store(shape.with_enlisted(true).0, Ordering::Release);
-        true
-    }
-
-    /// Notes that no clean-up list has the record any more. The caller holds all locks.
-    pub fn delist(self) {
-        let shape = self.shape();
-        debug_assert!(shape.is_enlisted());
-        self.atomic(0).store(shape.with_enlisted(false).0, Ordering::Release); // as in `enlist`
-    }
-
-    /// Copies the current row to a version in front of the record's chain. The caller holds all locks.
-    /// Returns the version, for the caller to free when no snapshot needs it.
-    ///
-    /// # Errors
-    /// [`scaledb_base::Error::OutOfMemory`].
-    pub fn retain(self, local: &mut Local, current: Word) -> Result<Version> {
-        let shape = self.shape();
-        let row = self.row(shape);
-        let words = if current.is_absent() { 0 } else { shape.row_words() };
-        let chain = self.chain();
-        let next = chain.load(Ordering::Relaxed);
-        let version = Version::create(local, current, next, words, |out| {
-            for (to, from) in out.iter_mut().zip(row) {
-                *to = from.load(Ordering::Relaxed); // under the lock
-            }
-        })?;
-        // pairs with the Acquire in `read_at`
-        chain.store(version.raw(), Ordering::Release);
-        Ok(version)
-    }
-
-    /// The latest commit on any group of a locked record, given the words before the locks.
-    pub fn current(words: &[Word; MAX_GROUPS], groups: usize) -> Word {
-        words[..groups].iter().copied().max_by_key(|w| w.ts()).expect("at least one group")
-    }
-
-    /// The row as of snapshot boundary `boundary`: the state after all commits before it. Copies the
-    /// columns of `cols` to `out`. Waits for commits in flight, without a bound: they are short.
-    ///
-    /// The caller's snapshot is registered, so that the versions it needs are kept.
-    pub fn read_at(
-        self,
-        boundary: Timestamp,
-        layout: &Layout,
-        cols: &Projection,
-        out: &mut Vec<u64>,
-    ) -> Presence {
-        let groups = layout.groups();
-        let all = GroupSet::all(groups);
-        let mut seen = [Word(0); MAX_GROUPS];
-        let mut backoff = Backoff::new();
-        loop {
-            for group in all.iter() {
-                seen[group] = self.word(group);
-            }
-            let current = Self::current(&seen, groups);
-            if current == Word::PLACEHOLDER {
-                // never live: its insert commits behind the boundary, or not at all
-                return Presence::Absent;
-            }
-            if current.ts() < boundary && !seen[..groups].iter().any(|w| w.is_locked()) {
-                let shape = self.shape();
-                if !current.is_absent() {
-                    self.copy_row(layout, shape, cols, out);
-                }
-                // pairs with the Release fence in `try_lock`
-                fence(Ordering::Acquire);
-                if all.iter().all(|g| self.group_word(g).load(Ordering::Relaxed) == seen[g].0) {
-                    return if current.is_absent() {
-                        Presence::Absent
-                    } else {
-                        Presence::Live(shape.row_words())
-                    };
-                }
-            } else if current.ts() >= boundary {
-                // pairs with the Release in `retain`; the version is there, for it was retained before the
-                // word that we saw was stored
-                return self.read_chain(boundary, layout, cols, out);
-            } else {
-                backoff.wait_forever();
-            }
-        }
-    }
-
-    fn read_chain(
-        self,
-        boundary: Timestamp,
-        layout: &Layout,
-        cols: &Projection,
-        out: &mut Vec<u64>,
-    ) -> Presence {
-        // pairs with the Release in `retain`.
-        // SAFETY: versions up to the first one before the boundary are kept for this snapshot.
-        let mut version = unsafe { Version::from_raw(self.chain().load(Ordering::Acquire)) };
-        while let Some(v) = version {
-            if v.word().ts() < boundary {
-                if v.word().is_absent() {
-                    return Presence::Absent;
-                }
-                return Presence::Live(v.copy(cols.spans(), cols.var(), layout.fixed_words(), out));
-            }
-            version = v.next();
-        }
-        Presence::Absent // inserted after the boundary
     }
 
     /// Bytes of the record, its overflow block included.
