@@ -8,7 +8,9 @@ use crate::table::AccTable;
 use crate::txn::{RowLocation, Txn};
 use scaledb_base::{Conflict, Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_engine::{Order, Range, RowId, TxnKind};
-use scaledb_kit::{InstanceWorker, Operations, PRESENT, Parts, Transactions, TxnCore, WriteMark};
+use scaledb_kit::{
+    InstanceWorker, Operations, PRESENT, Parts, RecordWriter, Transactions, TxnCore, WriteMark,
+};
 use scaledb_log::Writer;
 use scaledb_memory::Local;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
@@ -255,5 +257,34 @@ impl Operations<AccShared> for Ctx<'_> {
 
     fn leave(&mut self) {
         self.leave();
+    }
+}
+
+impl RecordWriter<AccShared> for Ctx<'_> {
+    const ENTRY: &'static [u64] = &[];
+
+    #[inline]
+    fn insert_record(
+        &mut self,
+        table: &AccTable,
+        key: &[u8],
+        words: &[u64],
+        base: Option<usize>,
+    ) -> Result<usize> {
+        self.insert_record(table, key, words, base)
+    }
+
+    #[inline]
+    fn delete_record(&mut self, table: &AccTable, place: RowLocation) -> Result<bool> {
+        self.delete_record(table, place)
+    }
+
+    #[inline]
+    fn next_row_number(&mut self, table: &AccTable) -> Result<u64> {
+        self.next_row_number(table)
+    }
+
+    fn undo_statement(&mut self, mark: WriteMark) {
+        self.undo_statement(mark);
     }
 }

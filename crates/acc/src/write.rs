@@ -7,47 +7,21 @@ use crate::table::AccTable;
 use crate::txn::{Op, RowLocation, Txn, Write};
 use crate::worker::Ctx;
 use scaledb_base::limits::MAX_GROUPS;
-use scaledb_base::{Conflict, ConflictKind, Error, Result};
+use scaledb_base::{ConflictKind, Error, Result};
 use scaledb_engine::{RowId, check_key};
 use scaledb_keys::KeyBuf;
-use scaledb_kit::{Transaction, WriteMark};
+use scaledb_kit::{WriteMark, delete_with_entries, insert_row, replace_entries};
 use scaledb_row::{ColumnSet, GroupSet, Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::atomic::Ordering;
 
 impl Ctx<'_> {
     /// `insert` of a base row and its index entries. Changes nothing if it fails.
     pub(crate) fn insert(&mut self, table: &AccTable, row: &RowBuf) -> Result<RowId> {
-        let words = row.words();
-        table.check_row(words)?;
-        let view = row.view(&table.schema);
-        let mut key = KeyBuf::new();
-        if table.is_numbered() {
-            key = key.u64(self.next_row_number(table)?);
-        } else {
-            table.schema.primary_key().encode(&table.schema, view, &mut key);
-        }
-        let mark = self.txn.writes.mark();
-        let result = self.insert_with_entries(table, &key, words);
-        if result.is_err() {
-            self.undo_statement(mark);
-        }
-        result
-    }
-
-    fn insert_with_entries(&mut self, table: &AccTable, key: &[u8], words: &[u64]) -> Result<RowId> {
-        let number = self.insert_record(table, key, words, None)?;
-        let mut entry_key = KeyBuf::new();
-        for &index in &table.indexes.get().ids {
-            let index = self.shared.tables.get(index)?;
-            let view = RowRef::new(table.schema.layout(), words);
-            index.entry_key(&table.schema, view, key, &mut entry_key);
-            self.insert_record(index, &entry_key, &[], Some(number))?;
-        }
-        Ok(self.txn.row_id(table.id, self.txn.writes.location(number)))
+        insert_row(self.shared, self, table, row)
     }
 
     /// The key of the next row of a table without a primary key: unique, and ascending per worker.
-    fn next_row_number(&mut self, table: &AccTable) -> Result<u64> {
+    pub(crate) fn next_row_number(&mut self, table: &AccTable) -> Result<u64> {
         let mine = table.of_me(self.local)?;
         // only this worker touches the two
         let mut next = mine.next_row.load(Ordering::Relaxed);
@@ -61,7 +35,7 @@ impl Ctx<'_> {
     }
 
     /// Adds an insert to the write_set, after looking whether the key is taken. Returns its number.
-    fn insert_record(
+    pub(crate) fn insert_record(
         &mut self,
         table: &AccTable,
         key: &[u8],
@@ -328,36 +302,16 @@ impl Ctx<'_> {
         let result = self
             .whole_row(table, &before, &mut old_row)
             .and_then(|()| self.whole_row(table, &write, &mut new_row))
-            .and_then(|()| self.replace_entries(table, number, dirty, &pk, (&old_row, &new_row)));
+            .and_then(|()| {
+                let layout = table.schema.layout();
+                replace_entries(self.shared, self, table, (number, dirty), |_, index, old, new| {
+                    index.entry_key(&table.schema, RowRef::new(layout, &old_row), &pk, old);
+                    index.entry_key(&table.schema, RowRef::new(layout, &new_row), &pk, new);
+                })
+            });
         self.txn.old_row = old_row;
         self.txn.row = new_row;
         result
-    }
-
-    fn replace_entries(
-        &mut self,
-        table: &AccTable,
-        number: usize,
-        dirty: ColumnSet,
-        pk: &[u8],
-        (old_row, new_row): (&[u64], &[u64]),
-    ) -> Result<()> {
-        let layout = table.schema.layout();
-        let (mut old_key, mut new_key) = (KeyBuf::new(), KeyBuf::new());
-        for &index in &table.indexes.get().ids {
-            let index = self.shared.tables.get(index)?;
-            let of = index.index_of.as_ref().expect("an index");
-            if !of.key.columns().overlaps(dirty) {
-                continue;
-            }
-            index.entry_key(&table.schema, RowRef::new(layout, old_row), pk, &mut old_key);
-            index.entry_key(&table.schema, RowRef::new(layout, new_row), pk, &mut new_key);
-            if old_key != new_key {
-                self.delete_entry(index, &old_key)?;
-                self.insert_record(index, &new_key, &[], Some(number))?;
-            }
-        }
-        Ok(())
     }
 
     /// The whole row as a write leaves it.
@@ -389,19 +343,6 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// Deletes the index entry of a row that this transaction deletes or changes.
-    fn delete_entry(&mut self, index: &AccTable, key: &[u8]) -> Result<()> {
-        let deleted = match self.locate(index, key) {
-            Some(place) => self.delete_record(index, place)?,
-            None => false,
-        };
-        if deleted {
-            return Ok(());
-        }
-        // the row that was read has this entry: if the entry is gone, the read is stale
-        Err(Conflict { kind: ConflictKind::ReadChanged, table: index.id, key: key.into(), with: None }.into())
-    }
-
     /// `delete` of a row and its index entries.
     pub(crate) fn delete(&mut self, table: &AccTable, place: RowLocation) -> Result<bool> {
         let mark = self.txn.writes.mark();
@@ -422,31 +363,14 @@ impl Ctx<'_> {
             RowLocation::Record(record) => record.key().into(),
             RowLocation::Own(number) => self.txn.keys[self.txn.writes[number].key.clone()].into(),
         };
-        let result = self.delete_with_entries(table, place, &pk, words);
+        let result = delete_with_entries(self.shared, self, table, place, |ctx, index, key| {
+            let row = RowRef::new(table.schema.layout(), &ctx.txn.old_row[..words]);
+            index.entry_key(&table.schema, row, &pk, key);
+        });
         if result.is_err() {
             self.undo_statement(mark);
         }
         result
-    }
-
-    fn delete_with_entries(
-        &mut self,
-        table: &AccTable,
-        place: RowLocation,
-        pk: &[u8],
-        words: usize,
-    ) -> Result<bool> {
-        if !self.delete_record(table, place)? {
-            return Ok(false);
-        }
-        let mut key = KeyBuf::new();
-        for &index in &table.indexes.get().ids {
-            let index = self.shared.tables.get(index)?;
-            let row = RowRef::new(table.schema.layout(), &self.txn.old_row[..words]);
-            index.entry_key(&table.schema, row, pk, &mut key);
-            self.delete_entry(index, &key)?;
-        }
-        Ok(true)
     }
 
     /// Deletes one record: an index entry that its row does not have any more, or a row whose entries are deleted.
@@ -455,7 +379,7 @@ impl Ctx<'_> {
     }
 
     /// Adds the delete of one record to the write_set. False if there is no row.
-    fn delete_record(&mut self, table: &AccTable, place: RowLocation) -> Result<bool> {
+    pub(crate) fn delete_record(&mut self, table: &AccTable, place: RowLocation) -> Result<bool> {
         let own = match place {
             RowLocation::Own(number) => Some(number),
             RowLocation::Record(record) => self.txn.write_of(record),
@@ -557,7 +481,7 @@ impl Ctx<'_> {
 
     /// Rolls back a statement that failed. Keys that it has found absent before become reads, because its error may
     /// depend on them.
-    fn undo_statement(&mut self, mark: WriteMark) {
+    pub(crate) fn undo_statement(&mut self, mark: WriteMark) {
         for undone in self.txn.inserts_since(mark) {
             self.note_free(undone);
         }

@@ -11,7 +11,7 @@ use crate::table::CicadaTable;
 use crate::txn::{RowLocation, Txn};
 use scaledb_base::{Conflict, Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_engine::{Order, Range, RowId, TxnKind};
-use scaledb_kit::{InstanceWorker, Operations, Parts, Transactions, TxnCore, WriteMark};
+use scaledb_kit::{InstanceWorker, Operations, Parts, RecordWriter, Transactions, TxnCore, WriteMark};
 use scaledb_log::Writer;
 use scaledb_memory::{IDLE, Local};
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
@@ -456,6 +456,35 @@ impl Operations<CicadaShared> for Ctx<'_> {
         let now = self.local.enter();
         self.do_chores(now);
         self.local.exit();
+    }
+}
+
+impl RecordWriter<CicadaShared> for Ctx<'_> {
+    const ENTRY: &'static [u64] = &[0];
+
+    #[inline]
+    fn insert_record(
+        &mut self,
+        table: &CicadaTable,
+        key: &[u8],
+        words: &[u64],
+        base: Option<usize>,
+    ) -> Result<usize> {
+        self.insert_record(table, key, words, base)
+    }
+
+    #[inline]
+    fn delete_record(&mut self, table: &CicadaTable, place: RowLocation) -> Result<bool> {
+        self.delete_record(table, place)
+    }
+
+    #[inline]
+    fn next_row_number(&mut self, table: &CicadaTable) -> Result<u64> {
+        Ok(self.next_row_number(table))
+    }
+
+    fn undo_statement(&mut self, mark: WriteMark) {
+        self.txn.undo_to(mark, true);
     }
 }
 

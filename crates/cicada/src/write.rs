@@ -9,10 +9,10 @@ use crate::techniques::Technique;
 use crate::txn::{Op, RowLocation, Write};
 use crate::version::Version;
 use crate::worker::Ctx;
-use scaledb_base::{Conflict, ConflictKind, Error, Result};
+use scaledb_base::{ConflictKind, Error, Result};
 use scaledb_engine::{RowId, check_key};
 use scaledb_keys::KeyBuf;
-use scaledb_kit::{Transaction, WriteMark};
+use scaledb_kit::{WriteMark, delete_with_entries, insert_row, replace_entries};
 use scaledb_row::{ColumnSet, Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::atomic::Ordering;
 use scaledb_sync::hint::Backoff;
@@ -20,37 +20,11 @@ use scaledb_sync::hint::Backoff;
 impl Ctx<'_> {
     /// `insert` of a base row and its index entries. Changes nothing if it fails.
     pub(crate) fn insert(&mut self, table: &CicadaTable, row: &RowBuf) -> Result<RowId> {
-        let words = row.words();
-        table.check_row(words)?;
-        let view = row.view(&table.schema);
-        let mut key = KeyBuf::new();
-        if table.is_numbered() {
-            key = key.u64(self.next_row_number(table));
-        } else {
-            table.schema.primary_key().encode(&table.schema, view, &mut key);
-        }
-        let mark = self.txn.writes.mark();
-        let result = self.insert_with_entries(table, &key, words);
-        if result.is_err() {
-            self.txn.undo_to(mark, true);
-        }
-        result
-    }
-
-    fn insert_with_entries(&mut self, table: &CicadaTable, key: &[u8], words: &[u64]) -> Result<RowId> {
-        let number = self.insert_record(table, key, words, None)?;
-        let mut entry_key = KeyBuf::new();
-        for &index in &table.indexes.get().ids {
-            let index = self.shared.tables.get(index)?;
-            let view = RowRef::new(table.schema.layout(), words);
-            index.entry_key(&table.schema, view, key, &mut entry_key);
-            self.insert_record(index, &entry_key, &[0], Some(number))?;
-        }
-        Ok(self.txn.row_id(table.id, self.txn.writes.location(number)))
+        insert_row(self.shared, self, table, row)
     }
 
     /// The key of the next row of a table without a primary key: unique, and ascending per worker.
-    fn next_row_number(&mut self, table: &CicadaTable) -> u64 {
+    pub(crate) fn next_row_number(&mut self, table: &CicadaTable) -> u64 {
         let rows = &mut self.state.row_numbers;
         if rows.len() <= table.id.index() {
             rows.resize(table.id.index() + 1, 0..0);
@@ -65,7 +39,7 @@ impl Ctx<'_> {
     }
 
     /// Adds an insert to the write_set, after looking whether the key is taken. Returns its number.
-    fn insert_record(
+    pub(crate) fn insert_record(
         &mut self,
         table: &CicadaTable,
         key: &[u8],
@@ -249,41 +223,11 @@ impl Ctx<'_> {
         }
         let pk = self.key_of(number);
         let layout = table.schema.layout();
-        let (mut old_key, mut new_key) = (KeyBuf::new(), KeyBuf::new());
-        for &index in &table.indexes.get().ids {
-            let index = self.shared.tables.get(index)?;
-            let of = index.index_of.as_ref().expect("an index");
-            if !of.key.columns().overlaps(dirty) {
-                continue;
-            }
-            let old_row = match old {
-                // SAFETY: visible in this transaction.
-                OldRow::Version(version) => unsafe { version.row() },
-                OldRow::Image(image) => &self.txn.images[image.clone()],
-            };
-            let new_row = &self.txn.images[self.txn.writes[number].image.clone()];
-            index.entry_key(&table.schema, RowRef::new(layout, old_row), &pk, &mut old_key);
-            index.entry_key(&table.schema, RowRef::new(layout, new_row), &pk, &mut new_key);
-            if old_key != new_key {
-                self.delete_entry(index, &old_key)?;
-                self.insert_record(index, &new_key, &[0], Some(number))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Deletes the index entry of a row that this transaction deletes or changes.
-    fn delete_entry(&mut self, index: &CicadaTable, key: &[u8]) -> Result<()> {
-        let deleted = match self.locate(index, key) {
-            Some(place) => self.delete_record(index, place)?,
-            None => false,
-        };
-        if deleted {
-            return Ok(());
-        }
-        // the row that this transaction has read has this entry; if the entry is gone, the two reads are of different
-        // states
-        Err(Conflict { kind: ConflictKind::ReadChanged, table: index.id, key: key.into(), with: None }.into())
+        replace_entries(self.shared, self, table, (number, dirty), |ctx, index, old_key, new_key| {
+            let new_row = &ctx.txn.images[ctx.txn.writes[number].image.clone()];
+            index.entry_key(&table.schema, RowRef::new(layout, old.words(&ctx.txn.images)), &pk, old_key);
+            index.entry_key(&table.schema, RowRef::new(layout, new_row), &pk, new_key);
+        })
     }
 
     /// `delete` of a row and its index entries.
@@ -301,35 +245,14 @@ impl Ctx<'_> {
             RowLocation::Own(number) => self.key_of(number),
         };
         let mark = self.txn.writes.mark();
-        let result = self.delete_with_entries(table, place, &pk, &old);
+        let result = delete_with_entries(self.shared, self, table, place, |ctx, index, key| {
+            let row = RowRef::new(table.schema.layout(), old.words(&ctx.txn.images));
+            index.entry_key(&table.schema, row, &pk, key);
+        });
         if result.is_err() {
             self.txn.undo_to(mark, true);
         }
         result
-    }
-
-    fn delete_with_entries(
-        &mut self,
-        table: &CicadaTable,
-        place: RowLocation,
-        pk: &[u8],
-        old: &OldRow,
-    ) -> Result<bool> {
-        if !self.delete_record(table, place)? {
-            return Ok(false);
-        }
-        let mut key = KeyBuf::new();
-        for &index in &table.indexes.get().ids {
-            let index = self.shared.tables.get(index)?;
-            let row = match old {
-                // SAFETY: visible in this transaction.
-                OldRow::Version(version) => unsafe { version.row() },
-                OldRow::Image(image) => &self.txn.images[image.clone()],
-            };
-            index.entry_key(&table.schema, RowRef::new(table.schema.layout(), row), pk, &mut key);
-            self.delete_entry(index, &key)?;
-        }
-        Ok(true)
     }
 
     /// Deletes one record: an entry whose row has no need of it any more, or a row whose entries are gone.
@@ -338,7 +261,7 @@ impl Ctx<'_> {
     }
 
     /// Adds the delete of one record to the write_set. False if there is no row.
-    fn delete_record(&mut self, table: &CicadaTable, place: RowLocation) -> Result<bool> {
+    pub(crate) fn delete_record(&mut self, table: &CicadaTable, place: RowLocation) -> Result<bool> {
         let Some(row) = self.read_to_write(table, place)? else { return Ok(false) };
         match (row, place) {
             (Row::Own(number), _) | (_, RowLocation::Own(number)) => {
@@ -383,4 +306,15 @@ enum OldRow {
     Version(Version),
     /// In `Txn::images`.
     Image(std::ops::Range<usize>),
+}
+
+impl OldRow {
+    /// Its words; `images` are those of the transaction.
+    fn words<'a>(&'a self, images: &'a [u64]) -> &'a [u64] {
+        match self {
+            // SAFETY: visible in this transaction.
+            Self::Version(version) => unsafe { version.row() },
+            Self::Image(image) => &images[image.clone()],
+        }
+    }
 }

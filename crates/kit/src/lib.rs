@@ -20,6 +20,7 @@
 //!  bulk.rs                           many records into an empty index
 //!  worker.rs                         the engine interface of a worker, on top of ...
 //!    operations.rs                     what the worker of an engine can do
+//!    entries.rs                        rows and the entries of their indexes, over writes of single records
 //!    txn.rs, write_set.rs              what a transaction remembers ...
 //!    account.rs, kept.rs               ... and the memory that it takes and keeps
 //!    usable.rs                         what it may use, while indexes come and go
@@ -39,6 +40,7 @@ mod core;
 mod counters;
 mod definitions;
 mod empty;
+mod entries;
 mod hash;
 mod inspect;
 mod instance;
@@ -66,6 +68,7 @@ pub use bulk::head;
 pub use changes::{Changes, SeenChanges};
 pub use counters::{Counters, count, load};
 pub use definitions::create_unlogged;
+pub use entries::{RecordWriter, delete_with_entries, insert_row, replace_entries};
 pub use hash::KeyHasher;
 pub use instance::Instance;
 pub use kept::{KEPT, KEPT_OF_ROWS, is_huge, is_large};

@@ -42,7 +42,7 @@ const HOUSES: &[House] = &[House {
         // tables, and a database of them
         "table", "tables", "catalog", "changes", "core", "records", "reader",
         // a transaction, and a worker that runs it
-        "txn", "usable", "operations", "worker", "protocol",
+        "txn", "usable", "operations", "entries", "worker", "protocol",
         // tables and indexes come and go
         "bulk", "build", "closed", "definitions", "empty",
         // files and checks
