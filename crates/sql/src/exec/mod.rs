@@ -5,6 +5,7 @@
 mod advisory;
 pub(crate) mod aggregate;
 pub(crate) mod apart;
+mod batched_scan;
 mod changes;
 pub(crate) mod codec;
 pub(crate) mod context;

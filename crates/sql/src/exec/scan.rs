@@ -1,7 +1,7 @@
 //! Scans: by key, by range, whole.
 
 use super::row_filter::WARM_UP;
-use super::{Exec, Flow, Next, codec, row_weight};
+use super::{Exec, Flow, Next, codec};
 use crate::plan::expr::Expr;
 use crate::plan::{Access, Bound, KeyValue, Scan};
 use scaledb_base::TableId;
@@ -11,11 +11,8 @@ use scaledb_row::RowRef;
 use scaledb_types::{Result, Value};
 use std::ops::ControlFlow;
 
-/// Rows of the first batch, and of the largest.
-const BATCH: (usize, usize) = (8, 512);
-
 /// Encoded bounds: the first key, and the key behind the last.
-type Bounds = (KeyBuf, Option<KeyBuf>);
+pub(super) type Bounds = (KeyBuf, Option<KeyBuf>);
 
 /// Writes the columns of a row into the frame.
 #[inline]
@@ -42,13 +39,13 @@ pub(super) fn conditions(scan: &Scan) -> &[Expr] {
 
 /// What the transaction has read before a scan whose reads it is to forget.
 #[inline]
-fn forgets(scan: &Scan, worker: &mut impl Worker) -> Option<ReadMark> {
+pub(super) fn forgets(scan: &Scan, worker: &mut impl Worker) -> Option<ReadMark> {
     let loose = scan.locked.is_some_and(|locked| locked.loose);
     if loose { Some(worker.read_mark()) } else { None }
 }
 
 #[inline]
-fn forget(worker: &mut impl Worker, mark: Option<ReadMark>) {
+pub(super) fn forget(worker: &mut impl Worker, mark: Option<ReadMark>) {
     if let Some(mark) = mark {
         worker.forget_reads(mark);
     }
@@ -243,7 +240,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Whether conditions hold, up to the first that does not.
     #[inline]
-    fn hold(&mut self, conditions: &[Expr]) -> Result<bool> {
+    pub(super) fn hold(&mut self, conditions: &[Expr]) -> Result<bool> {
         for condition in conditions {
             if !self.eval(condition)?.is_true() {
                 return Ok(false);
@@ -254,7 +251,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Counts a row that the filter has dropped.
     #[inline]
-    fn note_filtered(&mut self, scan: &Scan) {
+    pub(super) fn note_filtered(&mut self, scan: &Scan) {
         if let Some(filter) = &scan.filter {
             self.note_dropped(filter);
         }
@@ -319,111 +316,5 @@ impl<'a, W: Worker> Exec<'a, W> {
             self.warm_up(scan, rest)?;
         }
         Ok(flow)
-    }
-
-    /// Fetches rows in batches, and calls `next` between the engine's scans.
-    fn range_in_batches(
-        &mut self,
-        scan: &Scan,
-        index: TableId,
-        (mut start, mut end): Bounds,
-        order: Order,
-        next: Next<'_, 'a, W>,
-    ) -> Result<Flow> {
-        let all = conditions(scan);
-        let mut filter = self.row_filter(scan);
-        // a filter with subqueries needs the worker, so that it runs when the scan has paused
-        let waits = all.iter().any(Expr::needs_worker);
-        let mut limit = BATCH.0;
-        let mut rows: Vec<(RowId, Vec<Value>)> = Vec::new();
-        loop {
-            rows.clear();
-            let mut weight = 0;
-            let mut last = KeyBuf::new();
-            let mut count = 0usize;
-            let range = Range { start: &start, end: end.as_deref() };
-            let Some(worker) = self.worker.take() else {
-                return Err(scaledb_types::SqlError::internal("a nested read within a scan"));
-            };
-            let mut failed = None;
-            let mark = forgets(scan, worker);
-            let scanned = worker.scan(index, range, order, &scan.projection, |id, key, row| {
-                let mut keep = || {
-                    self.tick()?;
-                    let left = filter.as_ref().map_or(all, |filter| filter.rest(all));
-                    let mut passes = filter.as_ref().is_none_or(|filter| filter.holds(row));
-                    if passes {
-                        load(&mut self.frame, scan, row)?;
-                        passes = waits || self.hold(left)?;
-                    }
-                    if !passes {
-                        self.note_filtered(scan);
-                    }
-                    Ok(passes)
-                };
-                match keep() {
-                    Err(error) => {
-                        failed = Some(error);
-                        return ControlFlow::Break(());
-                    }
-                    Ok(true) => {
-                        let values: Vec<Value> =
-                            scan.loads.slots().map(|slot| self.frame[slot].clone()).collect();
-                        weight += row_weight(&values);
-                        rows.push((id, values));
-                    }
-                    Ok(false) => {}
-                }
-                count += 1;
-                if rows.len() >= limit || count >= limit * 64 || weight >= self.memory.room() / 4 {
-                    last = key.into();
-                    return ControlFlow::Break(());
-                }
-                ControlFlow::Continue(())
-            });
-            forget(worker, mark);
-            self.worker = Some(worker);
-            scanned.map_err(|error| self.context.engine_error(error))?;
-            if let Some(error) = failed {
-                return Err(error);
-            }
-            self.memory.take_share(weight)?;
-            let reads = match &filter {
-                _ if !waits => &[],
-                Some(filter) => filter.rest(all),
-                None => all,
-            };
-            for (id, values) in rows.drain(..) {
-                for (slot, value) in scan.loads.slots().zip(values) {
-                    self.frame[slot] = value;
-                }
-                self.rows[scan.number] = Some(id);
-                if !self.hold(reads)? {
-                    self.note_filtered(scan);
-                    continue;
-                }
-                self.name_row(scan, id)?;
-                if next(self)?.is_break() {
-                    self.memory.give_rows(weight);
-                    return Ok(Flow::Break(()));
-                }
-            }
-            self.memory.give_rows(weight);
-            if last.is_empty() {
-                return Ok(Flow::Continue(()));
-            }
-            if filter.is_none() {
-                filter = self.warm_up(scan, count)?;
-            }
-            match order {
-                // the key's successor
-                Order::Forward => {
-                    start = last;
-                    start.push_u8(0, scaledb_keys::Direction::Ascending);
-                }
-                Order::Backward => end = Some(last),
-            }
-            limit = (limit * 2).min(BATCH.1);
-        }
     }
 }

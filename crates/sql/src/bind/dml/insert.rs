@@ -1,0 +1,269 @@
+//! INSERT: its columns, and the values that they get.
+
+use super::{is_default, is_generated};
+use crate::bind::names::{fold, split};
+use crate::bind::scope::ScopeTable;
+use crate::bind::{Binder, Bound, Output, Typed, unsupported};
+use crate::parse::marked;
+use crate::plan::expr::Expr;
+use crate::plan::{BoundTable, Insert, Kind, Modify, Node};
+use scaledb_catalog::Identity;
+use scaledb_types::{Result, SqlError, SqlState};
+use sqlparser::ast::{self, Expr as Ast, OnInsert, SetExpr, Spanned as _, TableObject};
+use std::sync::Arc;
+
+/// Whose values the identity columns of an INSERT get.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Overriding {
+    /// The values of the statement, where the column allows it.
+    Nothing,
+    /// The values of the statement: OVERRIDING SYSTEM VALUE.
+    System,
+    /// The values of the sequence: OVERRIDING USER VALUE.
+    User,
+}
+
+impl Overriding {
+    /// What the first column says that an INSERT names.
+    fn of(first: Option<&ast::ObjectName>) -> Self {
+        match first.and_then(marked::mark_of) {
+            Some(marked::SYSTEM) => Self::System,
+            Some(marked::USER) => Self::User,
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Whether a column gets its default, whatever the statement has for it.
+    fn keeps_default(self, table: &BoundTable, position: usize) -> bool {
+        self == Self::User && table.desc.columns[position].identity.is_some()
+    }
+}
+
+/// What an INSERT gives values.
+struct Targets<'t> {
+    table: &'t Arc<BoundTable>,
+    /// The columns, in the order of the values.
+    positions: &'t [usize],
+    /// Whether the statement names them.
+    named: bool,
+    overriding: Overriding,
+}
+
+impl Binder<'_> {
+    /// INSERT: the rows of its source, with the defaults of what they do not name.
+    pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<(Bound, Kind)> {
+        let TableObject::TableName(name) = &insert.table else { return Err(unsupported("this target")) };
+        if insert.overwrite || insert.replace_into || insert.ignore || insert.or.is_some() {
+            return Err(unsupported("this form of INSERT"));
+        }
+        let table = self.target(name)?;
+        let overriding = Overriding::of(insert.columns.first());
+        let (targets, named) = self.insert_targets(&table, &insert.columns, overriding)?;
+        let mut values: Vec<Option<Expr>> = vec![None; table.types.len()];
+        let (source, reads) = match &insert.source {
+            Some(query) => {
+                let targets = Targets { table: &table, positions: &targets, named, overriding };
+                self.insert_source(&targets, query, &mut values)?
+            }
+            None if insert.assignments.is_empty() => (Node::Result, false),
+            None => return Err(unsupported("INSERT with SET")),
+        };
+        let mut exprs = Vec::with_capacity(values.len());
+        for (position, value) in values.into_iter().enumerate() {
+            exprs.push(match value {
+                Some(value) => value,
+                None => self.default(&table, position)?,
+            });
+        }
+        let row = self.new_slots(table.types.len());
+        row.iter().for_each(|&slot| self.used[slot] = true);
+        let alias = insert.table_alias.as_ref().map(|alias| fold(&alias.alias));
+        let shown = alias.unwrap_or_else(|| table.desc.name.clone());
+        let generated = self.generated(&table, &row, None)?;
+        let checks = self.checks(&table, &row, None)?;
+        self.conflicts |= insert.on.is_some();
+        let conflict = match &insert.on {
+            None => None,
+            Some(OnInsert::OnConflict(on)) => Some(self.on_conflict(&table, &shown, &row, on)?),
+            Some(_) => return Err(unsupported("ON DUPLICATE KEY")),
+        };
+        self.scope().tables = vec![ScopeTable {
+            schema: Some(table.desc.schema.clone()),
+            name: shown,
+            columns: Self::columns_of(&table, &row),
+            scalar: false,
+        }];
+        let (returning, returning_slots, output) = self.returning(insert.returning.as_deref())?;
+        let insert = Insert {
+            table,
+            source,
+            reads,
+            values: exprs,
+            row,
+            generated,
+            checks,
+            conflict,
+            returning,
+            returning_slots,
+        };
+        let node = Node::ModifyTable(Box::new(Modify::Insert(insert)));
+        Ok((Bound::new(node, output), Kind::Insert))
+    }
+
+    /// The columns that an INSERT gives values, and whether it names them.
+    fn insert_targets(
+        &self,
+        table: &BoundTable,
+        columns: &[ast::ObjectName],
+        overriding: Overriding,
+    ) -> Result<(Vec<usize>, bool)> {
+        let mut targets = Vec::new();
+        for column in columns.iter().skip(usize::from(overriding != Overriding::Nothing)) {
+            let (_, name) = split(column)?;
+            let position = Self::position(table, &name).map_err(|error| self.at(column.span(), error))?;
+            if targets.contains(&position) {
+                let what = format!("column \"{name}\" specified more than once");
+                return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+            }
+            targets.push(position);
+        }
+        let named = !targets.is_empty();
+        if !named {
+            targets = (0..table.types.len()).filter(|&at| !table.desc.columns[at].hidden).collect();
+        }
+        Ok((targets, named))
+    }
+
+    /// The source of an INSERT, whose rows fill `values`, and whether it reads the database.
+    fn insert_source(
+        &mut self,
+        targets: &Targets<'_>,
+        query: &ast::Query,
+        values: &mut [Option<Expr>],
+    ) -> Result<(Node, bool)> {
+        if let SetExpr::Values(rows) = &*query.body
+            && query.with.is_none()
+            && query.order_by.is_none()
+            && query.limit_clause.is_none()
+        {
+            let source = self.insert_values(targets, &rows.rows, values)?;
+            let reads = match &source {
+                Node::ValuesScan { rows, .. } => rows.iter().flatten().any(Expr::needs_worker),
+                _ => false,
+            };
+            return Ok((source, reads));
+        }
+        Ok((self.insert_query(targets, query, values)?, true))
+    }
+
+    /// The rows of a query, each value cast to its column.
+    fn insert_query(
+        &mut self,
+        &Targets { table, positions, named, overriding }: &Targets<'_>,
+        query: &ast::Query,
+        values: &mut [Option<Expr>],
+    ) -> Result<Node> {
+        let plain = query.with.is_none() && query.order_by.is_none();
+        self.leaves_open = plain && matches!(&*query.body, SetExpr::Select(s) if s.distinct.is_none());
+        let bound = self.deeper(|binder| binder.query(query))?;
+        self.check_width(bound.output.len(), positions.len(), named)?;
+        let output: Vec<Output> = bound.output;
+        for (output, &position) in output.into_iter().zip(positions) {
+            if overriding.keeps_default(table, position) {
+                continue;
+            }
+            self.refuse_value(table, position, overriding)?;
+            self.mark(&output.expr);
+            let typed = Typed::new(output.expr, output.ty);
+            let name = &table.desc.columns[position].name;
+            values[position] = Some(self.assign(typed, table.types[position], name)?);
+        }
+        Ok(bound.node)
+    }
+
+    fn check_width(&self, got: usize, wanted: usize, named: bool) -> Result<()> {
+        if got > wanted {
+            let what = "INSERT has more expressions than target columns";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
+        if got < wanted && named {
+            let what = "INSERT has more target columns than expressions";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
+        Ok(())
+    }
+
+    /// 428C9 for a column that takes no value but its own.
+    fn refuse_value(&self, table: &BoundTable, position: usize, overriding: Overriding) -> Result<()> {
+        let column = &table.desc.columns[position];
+        if column.generated.is_some() {
+            return Err(SqlError::new(
+                SqlState::GENERATED_ALWAYS,
+                format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name),
+            )
+            .detail(is_generated(&column.name)));
+        }
+        if column.identity == Some(Identity::Always) && overriding != Overriding::System {
+            return Err(SqlError::new(
+                SqlState::GENERATED_ALWAYS,
+                format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name),
+            )
+            .detail(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name))
+            .hint("Use OVERRIDING SYSTEM VALUE to override."));
+        }
+        Ok(())
+    }
+
+    /// The rows of VALUES, each value cast to its column; DEFAULT stands for the column's.
+    fn insert_values(
+        &mut self,
+        &Targets { table, positions: targets, named, overriding }: &Targets<'_>,
+        rows: &[ast::Parens<Vec<Ast>>],
+        values: &mut [Option<Expr>],
+    ) -> Result<Node> {
+        let width = rows.first().map_or(0, |row| row.content.len());
+        self.check_width(width, targets.len(), named)?;
+        let slots = self.new_slots(width);
+        let mut exprs = Vec::with_capacity(rows.len());
+        for row in rows {
+            if row.content.len() != width {
+                return Err(SqlError::new(
+                    SqlState::SYNTAX_ERROR,
+                    "VALUES lists must all be the same length",
+                ));
+            }
+            // a parameter that several columns take has no type before all values are known
+            let mut given = Vec::with_capacity(width);
+            for (ast, &position) in row.content.iter().zip(targets) {
+                if is_default(ast) || overriding.keeps_default(table, position) {
+                    given.push(None);
+                    continue;
+                }
+                self.refuse_value(table, position, overriding)?;
+                given.push(Some(self.expr(ast)?));
+            }
+            let mut list = Vec::with_capacity(width);
+            for (typed, &position) in given.into_iter().zip(targets) {
+                list.push(match typed {
+                    Some(typed) => {
+                        self.assign(typed, table.types[position], &table.desc.columns[position].name)?
+                    }
+                    None => self.default(table, position)?,
+                });
+            }
+            exprs.push(list);
+        }
+        // one row needs no slots in between
+        if exprs.len() == 1 {
+            for (expr, &position) in exprs.remove(0).into_iter().zip(targets) {
+                values[position] = Some(expr);
+            }
+            return Ok(Node::Result);
+        }
+        for (&slot, &position) in slots.iter().zip(targets) {
+            self.used[slot] = true;
+            values[position] = Some(Expr::Slot(slot));
+        }
+        Ok(Node::ValuesScan { rows: exprs, slots })
+    }
+}

@@ -1,0 +1,360 @@
+//! INSERT, UPDATE and DELETE: what all of them have, and the latter two.
+
+mod insert;
+mod on_conflict;
+
+use super::generated::Generated;
+use super::names::{fold, split};
+use super::scope::{Scope, ScopeColumn};
+use super::{Binder, Bound, Output, Typed, unsupported};
+use crate::optimize;
+use crate::plan::expr::Expr;
+use crate::plan::joins::{Leaf, Tree};
+use crate::plan::{BoundTable, Checks, Delete, ForeignKey, Kind, Modify, Node, Slot, Update};
+use scaledb_catalog::{Identity, Relation};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use sqlparser::ast::{
+    self, Assignment, AssignmentTarget, Expr as Ast, FromTable, SelectItem, Spanned as _, Statement,
+    TableFactor, TableWithJoins,
+};
+use std::sync::Arc;
+
+/// RETURNING: the values, the slots that they go to, and the columns of the result.
+type Returning = (Option<Vec<Expr>>, Vec<Slot>, Vec<Output>);
+
+impl Binder<'_> {
+    /// Binds a statement that writes, as a query: its rows are those of RETURNING.
+    pub(crate) fn dml_in_query(&mut self, statement: &Statement) -> Result<Bound> {
+        self.scopes.push(Scope::default());
+        let bound = match statement {
+            Statement::Insert(insert) => self.insert(insert),
+            Statement::Update(update) => self.update(update),
+            Statement::Delete(delete) => self.delete(delete),
+            _ => Err(unsupported("this statement in WITH")),
+        };
+        self.scopes.pop();
+        bound.map(|(bound, _)| bound)
+    }
+
+    /// Binds a statement that writes.
+    ///
+    /// # Errors
+    /// What is wrong with it; `None` if it is another kind of statement.
+    pub(crate) fn dml(&mut self, statement: &Statement) -> Result<Option<(Bound, Kind)>> {
+        // WITH of what it reads is not at the top
+        self.may_write = false;
+        Ok(Some(match statement {
+            Statement::Insert(insert) => self.insert(insert)?,
+            Statement::Update(update) => self.update(update)?,
+            Statement::Delete(delete) => self.delete(delete)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn target(&mut self, object: &ast::ObjectName) -> Result<Arc<BoundTable>> {
+        let (schema, name) = split(object)?;
+        match self.relation(schema.as_deref(), &name).map_err(|error| self.at(object.span(), error))? {
+            Relation::Table(desc) => {
+                let table = self.lookup.table(desc.oid)?;
+                if !self.tables.iter().any(|(known, _)| *known == desc.oid) {
+                    self.tables.push((desc.oid, table.info.id));
+                }
+                Ok(table)
+            }
+            other => {
+                let what = format!("cannot change {} \"{name}\"", other.kind());
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what))
+            }
+        }
+    }
+
+    /// The columns of a table over slots, for the scope.
+    pub(super) fn columns_of(table: &BoundTable, slots: &[Slot]) -> Vec<ScopeColumn> {
+        let columns = table.desc.columns.iter().zip(&table.types).zip(slots);
+        columns
+            .filter(|((desc, _), _)| !desc.hidden)
+            .map(|((desc, &ty), &slot)| ScopeColumn {
+                name: desc.name.clone(),
+                ty,
+                slot,
+                origin: (table.desc.oid, desc.attnum),
+                merged: false,
+            })
+            .collect()
+    }
+
+    fn position(table: &BoundTable, name: &str) -> Result<usize> {
+        table.desc.column(name).ok_or_else(|| {
+            let what = format!("column \"{name}\" of relation \"{}\" does not exist", table.desc.name);
+            SqlError::new(SqlState::UNDEFINED_COLUMN, what)
+        })
+    }
+
+    /// The default of a column.
+    pub(crate) fn default(&mut self, table: &BoundTable, position: usize) -> Result<Expr> {
+        let column = &table.desc.columns[position];
+        let Some(default) = &column.default else { return Ok(Expr::Const(Value::Null)) };
+        let ast = crate::parse::expression(default)?;
+        // a default sees no columns
+        let scopes = std::mem::take(&mut self.scopes);
+        let typed = self.apart(|binder| binder.expr(&ast));
+        self.scopes = scopes;
+        let typed = typed.map_err(|error| match error.code() {
+            SqlState::UNDEFINED_COLUMN | SqlState::UNDEFINED_TABLE => {
+                SqlError::unsupported("cannot use column reference in DEFAULT expression")
+            }
+            _ => error,
+        })?;
+        self.assign(typed, table.types[position], &column.name)
+    }
+
+    /// SET of an UPDATE, and the generated columns that change with it, over the slots of the new row.
+    fn assignments(
+        &mut self,
+        table: &Arc<BoundTable>,
+        list: &[Assignment],
+        row: &[Slot],
+    ) -> Result<(Vec<(usize, Expr)>, Generated)> {
+        let mut set: Vec<(usize, Expr)> = Vec::new();
+        let mut add = |binder: &mut Self, target: &ast::ObjectName, value: Option<Typed>| {
+            let (_, name) = split(target)?;
+            let position = Self::position(table, &name).map_err(|error| binder.at(target.span(), error))?;
+            if set.iter().any(|(known, _)| *known == position) {
+                let what = format!("multiple assignments to same column \"{name}\"");
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+            }
+            let expr = if let Some(value) = value {
+                let column = &table.desc.columns[position];
+                let detail = match column.identity {
+                    _ if column.generated.is_some() => Some(is_generated(&name)),
+                    Some(Identity::Always) => {
+                        Some(format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS."))
+                    }
+                    _ => None,
+                };
+                if let Some(detail) = detail {
+                    let what = format!("column \"{name}\" can only be updated to DEFAULT");
+                    return Err(SqlError::new(SqlState::GENERATED_ALWAYS, what).detail(detail));
+                }
+                binder.assign(value, table.types[position], &name)?
+            } else {
+                binder.default(table, position)?
+            };
+            set.push((position, expr));
+            Ok(())
+        };
+        let mut given: Vec<(&ast::ObjectName, Option<Typed>)> = Vec::new();
+        let mut give = |binder: &mut Self, target, ast: &Ast| {
+            let value = if is_default(ast) { None } else { Some(binder.expr(ast)?) };
+            given.push((target, value));
+            Ok(())
+        };
+        // a parameter that several columns take has no type before all values are known
+        for assignment in list {
+            match (&assignment.target, &assignment.value) {
+                (AssignmentTarget::ColumnName(name), ast) => give(self, name, ast)?,
+                (AssignmentTarget::Tuple(names), Ast::Tuple(values)) => {
+                    if names.len() != values.len() {
+                        return Err(SqlError::new(
+                            SqlState::SYNTAX_ERROR,
+                            "number of columns does not match number of values",
+                        ));
+                    }
+                    for (name, ast) in names.iter().zip(values) {
+                        give(self, name, ast)?;
+                    }
+                }
+                (AssignmentTarget::Tuple(_), _) => {
+                    return Err(unsupported("an assignment of a query to several columns"));
+                }
+            }
+        }
+        for (name, value) in given {
+            add(self, name, value)?;
+        }
+        let positions: Vec<usize> = set.iter().map(|(position, _)| *position).collect();
+        let generated = self.generated(table, row, Some(&positions))?;
+        set.retain(|(position, _)| table.desc.columns[*position].generated.is_none());
+        Ok((set, generated))
+    }
+
+    /// Constraints over the slots of a row; with a SET, only those that it can break.
+    fn checks(&mut self, table: &Arc<BoundTable>, row: &[Slot], set: Option<&[usize]>) -> Result<Checks> {
+        let touched = |position: &usize| set.is_none_or(|set| set.contains(position));
+        let (not_null, checks) = self.conditions(table, row, set)?;
+        let (references, referred) = self.lookup.foreign_keys(table.desc.oid)?;
+        let breaks = |key: &Arc<ForeignKey>, own: bool| {
+            let columns = if own { &key.from_columns } else { &key.to_columns };
+            columns.iter().any(&touched)
+        };
+        for key in references.iter().chain(&referred) {
+            for side in [&key.from, &key.to] {
+                if !self.tables.iter().any(|(known, _)| *known == side.desc.oid) {
+                    self.tables.push((side.desc.oid, side.info.id));
+                }
+            }
+        }
+        let mut late = table.late();
+        late.retain(|&number| table.secondary[number].iter().any(|column| touched(&column.position)));
+        Ok(Checks {
+            not_null,
+            checks,
+            references: references.into_iter().filter(|key| breaks(key, true)).collect(),
+            referred: referred.into_iter().filter(|key| breaks(key, false)).collect(),
+            late,
+        })
+    }
+
+    fn returning(&mut self, items: Option<&[SelectItem]>) -> Result<Returning> {
+        let Some(items) = items else { return Ok((None, Vec::new(), Vec::new())) };
+        let mut output = self.projection(items, true)?;
+        if output.is_empty() {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "RETURNING must have at least one column"));
+        }
+        let slots = self.new_slots(output.len());
+        let mut exprs = Vec::with_capacity(output.len());
+        for (output, &slot) in output.iter_mut().zip(&slots) {
+            self.mark(&output.expr);
+            exprs.push(std::mem::replace(&mut output.expr, Expr::Slot(slot)));
+            if output.ty.base == Base::Unknown {
+                output.ty = Type::TEXT;
+            }
+        }
+        // what it reads is as it was before the statement
+        self.writes |= exprs.iter().any(Expr::needs_worker);
+        Ok((Some(exprs), slots, output))
+    }
+
+    /// Puts the target of UPDATE or DELETE in scope.
+    fn target_scan(&mut self, factor: &TableFactor) -> Result<(Arc<BoundTable>, Leaf)> {
+        let TableFactor::Table { name, alias, .. } = factor else { return Err(unsupported("this target")) };
+        let table = self.target(name)?;
+        let shown = alias.as_ref().map_or_else(|| table.desc.name.clone(), |alias| fold(&alias.name));
+        let leaf = self.scan_of(table.desc.oid, &shown)?;
+        let columns = self.scope_columns(&leaf)?;
+        let schema = table.desc.schema.clone();
+        self.add_table(Some(&schema), alias.as_ref(), &table.desc.name, columns)?;
+        Ok((table, leaf))
+    }
+
+    /// Plans the rows that a statement writes.
+    fn rows(&mut self, leaf: Leaf, from: &[TableWithJoins], selection: Option<&Ast>) -> Result<Node> {
+        let target = leaf.number();
+        let tree = if from.is_empty() {
+            Tree::Leaf(leaf)
+        } else {
+            // the tables of FROM do not depend on the target's rows
+            let own: Vec<Slot> = self.scope().slots().collect();
+            self.scope().barred = own;
+            let others = self.from(from);
+            self.scope().barred = Vec::new();
+            let others = others?;
+            Tree::Inner(vec![Tree::Leaf(leaf), others], Vec::new())
+        };
+        let mut conditions = Vec::new();
+        if let Some(selection) = selection {
+            self.condition(selection, "WHERE")?.into_conjuncts(&mut conditions);
+        }
+        Ok(optimize::written(self, tree, conditions, target))
+    }
+
+    fn update(&mut self, update: &ast::Update) -> Result<(Bound, Kind)> {
+        if !update.table.joins.is_empty() || update.limit.is_some() || update.or.is_some() {
+            return Err(unsupported("this form of UPDATE"));
+        }
+        let (table, leaf) = self.target_scan(&update.table.relation)?;
+        let (number, old) = (leaf.number(), leaf.slots.clone());
+        let own_scope = self.scope().tables.len();
+        let from = match &update.from {
+            None => &[][..],
+            Some(ast::UpdateTableFromKind::AfterSet(from) | ast::UpdateTableFromKind::BeforeSet(from)) => {
+                from.as_slice()
+            }
+        };
+        let source = self.rows(leaf, from, update.selection.as_ref())?;
+        let row = self.new_slots(table.types.len());
+        let (mut set, generated) = self.assignments(&table, &update.assignments, &row)?;
+        // they read the slots of the new row, which has the other values by then
+        set.extend(generated);
+        let columns: Vec<usize> = set.iter().map(|(position, _)| *position).collect();
+        let moves = table.primary.iter().any(|part| columns.contains(&part.position));
+        let checks = self.checks(&table, &row, Some(&columns))?;
+        // RETURNING sees the new row where the old one was
+        let new_columns = Self::columns_of(&table, &row);
+        let target = own_scope - 1;
+        for (column, new) in self.scope().tables[target].columns.iter_mut().zip(new_columns) {
+            column.slot = new.slot;
+        }
+        let (returning, returning_slots, output) = self.returning(update.returning.as_deref())?;
+        // columns of the new row that an expression reads are copied from the old one
+        let mut whole = moves || checks.compares();
+        whole |= !checks.checks.is_empty() && checks.checks.iter().any(|(_, check)| check.needs_worker());
+        for (position, (&old, &new)) in old.iter().zip(&row).enumerate() {
+            if whole || self.used[new] || checks.not_null.contains(&position) {
+                self.used[old] = true;
+            }
+        }
+        let projection = table.projection_to_write(&columns);
+        let update = Update {
+            table,
+            source,
+            target: number,
+            old,
+            row,
+            set,
+            columns,
+            copies: Vec::new(),
+            moves,
+            projection,
+            checks,
+            returning,
+            returning_slots,
+        };
+        for (_, expr) in &update.set {
+            self.mark(expr);
+        }
+        let node = Node::ModifyTable(Box::new(Modify::Update(update)));
+        Ok((Bound::new(node, output), Kind::Update))
+    }
+
+    fn delete(&mut self, delete: &ast::Delete) -> Result<(Bound, Kind)> {
+        if !delete.tables.is_empty() || delete.limit.is_some() || !delete.order_by.is_empty() {
+            return Err(unsupported("this form of DELETE"));
+        }
+        let from = match &delete.from {
+            FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from) => from,
+        };
+        let [item] = from.as_slice() else { return Err(unsupported("DELETE from several tables")) };
+        if !item.joins.is_empty() {
+            return Err(unsupported("DELETE from a join"));
+        }
+        let (table, leaf) = self.target_scan(&item.relation)?;
+        let (number, old) = (leaf.number(), leaf.slots.clone());
+        let using = delete.using.as_deref().unwrap_or_default();
+        let source = self.rows(leaf, using, delete.selection.as_ref())?;
+        let (_, referred) = self.lookup.foreign_keys(table.desc.oid)?;
+        for key in &referred {
+            for &column in &key.to_columns {
+                self.used[old[column]] = true;
+            }
+            if !self.tables.iter().any(|(known, _)| *known == key.from.desc.oid) {
+                self.tables.push((key.from.desc.oid, key.from.info.id));
+            }
+        }
+        let (not_null, checks, references, late) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let checks = Checks { not_null, checks, references, referred, late };
+        let (returning, returning_slots, output) = self.returning(delete.returning.as_deref())?;
+        let delete = Delete { table, source, target: number, old, checks, returning, returning_slots };
+        let node = Node::ModifyTable(Box::new(Modify::Delete(delete)));
+        Ok((Bound::new(node, output), Kind::Delete))
+    }
+}
+
+fn is_generated(name: &str) -> String {
+    format!("Column \"{name}\" is a generated column.")
+}
+
+/// Whether an expression is the word DEFAULT.
+fn is_default(ast: &Ast) -> bool {
+    matches!(ast, Ast::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}

@@ -1,0 +1,167 @@
+//! ON CONFLICT of an INSERT.
+
+use crate::bind::Binder;
+use crate::bind::names::{fold, split};
+use crate::bind::scope::{ScopeColumn, ScopeTable};
+use crate::optimize;
+use crate::parse::marked;
+use crate::plan::expr::Expr;
+use crate::plan::{BoundTable, ConflictUpdate, IndexRef, OnConflict, Slot};
+use scaledb_catalog::IndexDesc;
+use scaledb_types::{Result, SqlError, SqlState};
+use sqlparser::ast::{self, Assignment, ConflictTarget, Expr as Ast};
+use std::sync::Arc;
+
+impl Binder<'_> {
+    /// ON CONFLICT: the index whose keys collide, any if it names none, and what is done then.
+    pub(super) fn on_conflict(
+        &mut self,
+        table: &Arc<BoundTable>,
+        shown: &str,
+        row: &[Slot],
+        on: &ast::OnConflict,
+    ) -> Result<OnConflict> {
+        let marked::Conflict { targets, predicate, set: action } = marked::conflict(&on.action);
+        let index = match &on.conflict_target {
+            None => None,
+            Some(ConflictTarget::Columns(columns)) => {
+                Some(self.conflict_index(table, row, (columns, &targets), predicate)?)
+            }
+            Some(ConflictTarget::OnConstraint(name)) => Some(conflict_constraint(table, name)?),
+        };
+        let update = match action {
+            None => None,
+            Some(_) if index.is_none() => {
+                return Err(SqlError::new(
+                    SqlState::SYNTAX_ERROR,
+                    "ON CONFLICT DO UPDATE requires inference specification or constraint name",
+                )
+                .hint("For example, ON CONFLICT (column_name)."));
+            }
+            Some((assignments, selection)) => {
+                Some(Box::new(self.conflict_update(table, shown, row, assignments, selection)?))
+            }
+        };
+        Ok(OnConflict { index, update })
+    }
+
+    /// The unique index of these columns; or, if there are any, of these targets, which may be expressions.
+    fn conflict_index(
+        &mut self,
+        table: &BoundTable,
+        row: &[Slot],
+        (columns, targets): (&[ast::Ident], &[&Ast]),
+        predicate: Option<&Ast>,
+    ) -> Result<IndexRef> {
+        let mut wanted = Vec::new();
+        let mut expressions = Vec::new();
+        for target in targets {
+            let typed = self.over_row(table, row, |binder| binder.in_index(target))?;
+            match row.iter().position(|&slot| typed.expr.same(&Expr::Slot(slot))) {
+                Some(position) => wanted.push(position),
+                None => expressions.push(typed.expr),
+            }
+        }
+        let held = self.key_expressions(table, row)?;
+        for column in columns.iter().filter(|_| targets.is_empty()) {
+            let position = Self::position(table, &fold(column));
+            wanted.push(position.map_err(|error| self.at(column.span, error))?);
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        let fits = |index: IndexRef| {
+            let own = table.shown_columns(index).iter().map(|column| column.position);
+            let (computed, mut has): (Vec<usize>, Vec<usize>) =
+                own.partition(|&position| table.desc.columns[position].hidden);
+            has.sort_unstable();
+            let is = |position: usize, expr: &Expr| {
+                held.iter().any(|(own, computes)| *own == position && computes.same(expr))
+            };
+            has == wanted
+                && computed.iter().all(|&own| expressions.iter().any(|expr| is(own, expr)))
+                && expressions.iter().all(|expr| computed.iter().any(|&own| is(own, expr)))
+        };
+        let unique = |&n: &usize| table.desc.indexes[n].unique && table.desc.indexes[n].predicate.is_none();
+        let whole = (0..table.secondary.len()).filter(unique);
+        let partial = self.fitting_partial(table, row, predicate)?;
+        let all = std::iter::once(IndexRef::Primary);
+        let mut all = all.chain(whole.chain(partial).map(IndexRef::Secondary));
+        all.find(|&index| fits(index)).ok_or_else(|| {
+            SqlError::new(
+                SqlState::INVALID_COLUMN_REFERENCE,
+                "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+            )
+        })
+    }
+
+    /// DO UPDATE: its scope has the row that is there, under the table's name, and the one that was to be inserted.
+    fn conflict_update(
+        &mut self,
+        table: &Arc<BoundTable>,
+        shown: &str,
+        row: &[Slot],
+        assignments: &[Assignment],
+        selection: Option<&Ast>,
+    ) -> Result<ConflictUpdate> {
+        let existing = self.new_slots(table.types.len());
+        existing.iter().for_each(|&slot| self.used[slot] = true);
+        self.scope().tables = vec![
+            ScopeTable {
+                schema: Some(table.desc.schema.clone()),
+                name: shown.to_owned(),
+                columns: Self::columns_of(table, &existing),
+                scalar: false,
+            },
+            ScopeTable {
+                schema: None,
+                name: "excluded".to_owned(),
+                scalar: false,
+                // by its qualified name only
+                columns: Self::columns_of(table, row)
+                    .into_iter()
+                    .map(|column| ScopeColumn { merged: true, ..column })
+                    .collect(),
+            },
+        ];
+        let (set, generated) = self.assignments(table, assignments, row)?;
+        let filter = match selection {
+            Some(selection) => Some(self.condition(selection, "WHERE")?),
+            None => None,
+        };
+        let mut exprs = set.iter().map(|(_, expr)| expr).chain(&filter);
+        self.writes |= exprs.any(Expr::needs_worker);
+        let columns = set.iter().chain(&generated).map(|(column, _)| *column).collect();
+        Ok(ConflictUpdate { existing, set, generated, columns, filter })
+    }
+
+    /// The unique indexes of some rows whose condition follows from that of ON CONFLICT.
+    fn fitting_partial(
+        &mut self,
+        table: &BoundTable,
+        row: &[Slot],
+        predicate: Option<&Ast>,
+    ) -> Result<Vec<usize>> {
+        let Some(predicate) = predicate else { return Ok(Vec::new()) };
+        let mut given = Vec::new();
+        let condition = self.over_row(table, row, |binder| binder.condition(predicate, "WHERE"))?;
+        condition.into_conjuncts(&mut given);
+        let mut partial = self.predicates(table, row)?;
+        partial.retain(|(number, wanted)| {
+            table.desc.indexes[*number].unique && optimize::implied(&given, wanted)
+        });
+        Ok(partial.into_iter().map(|(number, _)| number).collect())
+    }
+}
+
+/// The unique index of a constraint of this name.
+fn conflict_constraint(table: &BoundTable, name: &ast::ObjectName) -> Result<IndexRef> {
+    let (_, name) = split(name)?;
+    if table.desc.primary_key.as_ref().is_some_and(|key| key.name == name) {
+        return Ok(IndexRef::Primary);
+    }
+    let named = |index: &IndexDesc| index.unique && index.predicate.is_none() && index.name == name;
+    table.desc.indexes.iter().position(named).map(IndexRef::Secondary).ok_or_else(|| {
+        let what = format!("constraint \"{name}\" for table \"{}\" does not exist", table.desc.name);
+        SqlError::new(SqlState::UNDEFINED_OBJECT, what)
+    })
+}
