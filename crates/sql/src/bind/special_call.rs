@@ -26,8 +26,10 @@ impl Binder<'_> {
                 let (what, within) = (self.expr(expr)?, self.expr(r#in)?);
                 self.call_typed("position", vec![within, what])
             }
-            Ast::Substring { expr, substring_from, substring_for, .. } => {
-                self.substring(expr, substring_from.as_deref(), substring_for.as_deref())
+            Ast::Substring { expr, substring_from, substring_for, shorthand, .. } => {
+                // of the two only this one takes patterns
+                let name = if *shorthand { "substr" } else { "substring" };
+                self.substring(name, expr, substring_from.as_deref(), substring_for.as_deref())
             }
             Ast::Trim { trim_where, trim_what, expr, trim_characters } => {
                 let name = match trim_where {
@@ -59,7 +61,13 @@ impl Binder<'_> {
         }
     }
 
-    fn substring(&mut self, expr: &Ast, from: Option<&Ast>, count: Option<&Ast>) -> Result<Typed> {
+    fn substring(
+        &mut self,
+        name: &str,
+        expr: &Ast,
+        from: Option<&Ast>,
+        count: Option<&Ast>,
+    ) -> Result<Typed> {
         let mut args = vec![self.expr(expr)?];
         match (from, count) {
             (Some(from), Some(count)) => {
@@ -73,6 +81,6 @@ impl Binder<'_> {
             }
             (None, None) => {}
         }
-        self.call_typed("substring", args)
+        self.call_typed(name, args)
     }
 }

@@ -122,11 +122,11 @@ fn unit(v: f64, f: fn(f64) -> f64) -> Result<f64> {
     if v.abs() > 1.0 { Err(input_out_of_range()) } else { Ok(f(v)) }
 }
 
+/// 1, -1 or 0; of NaN, which is neither more nor less than zero, it is 0.
 fn sign(v: f64) -> f64 {
     match v {
         _ if v > 0.0 => 1.0,
         _ if v < 0.0 => -1.0,
-        _ if v.is_nan() => v,
         _ => 0.0,
     }
 }

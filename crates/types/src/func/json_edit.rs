@@ -131,11 +131,15 @@ fn check_path(path: &Array) -> Result<()> {
     Ok(())
 }
 
+/// Whether there is nothing in it to replace or delete: not even the path is looked at then.
+fn is_empty_array(json: &Json) -> bool {
+    matches!(json, Json::Array(elements) if elements.is_empty())
+}
+
 fn set(json: &Json, path: &Array, value: &Json, create: bool) -> Result<Value> {
     check_path(path)?;
     check_scalar(json, "cannot set path in scalar")?;
-    // nothing to replace in what is empty
-    if !create && matches!(json, Json::Array(elements) if elements.is_empty()) {
+    if !create && is_empty_array(json) {
         return Ok(Value::jsonb(json.clone()));
     }
     edit(json, &path_of(path), 0, Edit::Set(value, create)).map(Value::jsonb)
@@ -150,6 +154,9 @@ fn insert(json: &Json, path: &Array, value: &Json, after: bool) -> Result<Value>
 fn delete_path(json: &Json, path: &Array) -> Result<Value> {
     check_path(path)?;
     check_scalar(json, "cannot delete path in scalar")?;
+    if is_empty_array(json) {
+        return Ok(Value::jsonb(json.clone()));
+    }
     edit(json, &path_of(path), 0, Edit::Delete).map(Value::jsonb)
 }
 

@@ -283,6 +283,10 @@ fn choose_named(
     };
     let open = candidates.iter().filter(|f| is_open(f)).count();
     let shown = || format!("function {name}({})", quote_types(args));
+    // PostgreSQL has it for addresses, too: nothing says which of them a literal is
+    if name == "trunc" && args.len() == 1 && is_unknown(args[0]) {
+        return Err(several(&shown()));
+    }
     match choose(candidates, args) {
         Choice::One(function) => finish(function, args).ok_or_else(|| undefined(shown(), "function")),
         Choice::None if open == 1 => {
@@ -290,13 +294,14 @@ fn choose_named(
             Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message))
         }
         Choice::None if open == 0 => Err(undefined(shown(), "function")),
-        Choice::None | Choice::Several => {
-            let hint =
-                "Could not choose a best candidate function. You might need to add explicit type casts.";
-            let message = format!("{} is not unique", shown());
-            Err(SqlError::new(SqlState::AMBIGUOUS_FUNCTION, message).hint(hint))
-        }
+        Choice::None | Choice::Several => Err(several(&shown())),
     }
+}
+
+/// 42725 for a call that several functions fit.
+fn several(call: &str) -> SqlError {
+    let hint = "Could not choose a best candidate function. You might need to add explicit type casts.";
+    SqlError::new(SqlState::AMBIGUOUS_FUNCTION, format!("{call} is not unique")).hint(hint)
 }
 
 /// 42883: there is no function of this name for these arguments.
