@@ -205,7 +205,7 @@ impl Binder<'_> {
             }
             return Ok(Typed::new(negate(Expr::Or(any), negated), Type::BOOL));
         }
-        let value = self.expr(expr)?;
+        let mut value = self.expr(expr)?;
         let mut items = Vec::with_capacity(list.len());
         for item in list {
             items.push(self.expr(item)?);
@@ -216,6 +216,11 @@ impl Binder<'_> {
         let mut types: Vec<Type> = vec![value.ty];
         types.extend(items.iter().zip(&alone).filter(|(_, alone)| **alone).map(|(item, _)| item.ty));
         let common = if types.len() > 2 { common_type(&types, "IN").ok().map(Type::plain) } else { None };
+        // the array gives a parameter its type, and the other items meet it with that
+        if let (Some(common), Expr::Param(_), Base::Unknown) = (common, &value.expr, value.ty.base) {
+            self.coerce(value.clone(), common, Context::Implicit)?;
+            value = self.as_known(&value);
+        }
         let mut groups: Vec<(Type, Vec<Typed>)> = Vec::new();
         let mut any = Vec::new();
         let mut known: Vec<(Type, Option<Type>)> = Vec::new();
@@ -290,6 +295,12 @@ impl Binder<'_> {
         if let Ast::Tuple(parts) = inner {
             let mut all = Vec::with_capacity(parts.len());
             for part in parts {
+                // a row within a row is a value, whatever it consists of
+                if let Ast::Tuple(_) = part {
+                    self.test(test, part)?;
+                    all.push(Expr::Const(Value::Bool(test == Test::NotNull)));
+                    continue;
+                }
                 all.push(Expr::Test(test, Box::new(self.expr_decided(part)?.expr)));
             }
             return Ok(Typed::new(Expr::And(all), Type::BOOL));

@@ -23,14 +23,12 @@ impl Binder<'_> {
         right: &Ast,
     ) -> Result<Typed> {
         let name = operator_name(op)?;
-        let query = match right {
-            Ast::Subquery(query) => Some(query),
-            Ast::Nested(inner) => match &**inner {
-                Ast::Subquery(query) => Some(query),
-                _ => None,
-            },
-            _ => None,
-        };
+        // a query in several parentheses is one, too
+        let mut inside = right;
+        while let Ast::Nested(inner) = inside {
+            inside = inner;
+        }
+        let query = if let Ast::Subquery(query) = inside { Some(query) } else { None };
         if let (Some(query), Some(op)) = (query, compare_of(&name)) {
             if all {
                 // all compare so, unless any compares the other way

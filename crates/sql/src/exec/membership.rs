@@ -11,6 +11,7 @@ use hashbrown::hash_table::Entry;
 use rapidhash::fast::RandomState;
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
+use std::cmp::Ordering;
 use std::hash::BuildHasher;
 use std::rc::Rc;
 
@@ -101,23 +102,43 @@ impl<'a, W: Worker> Exec<'a, W> {
         let mut unknown = false;
         for row in rows {
             self.tick()?;
-            let mut all = Value::Bool(true);
-            for (left, right) in left.iter().zip(row) {
-                match compare(op, left, right) {
-                    Value::Bool(true) => {}
-                    Value::Null => all = Value::Null,
-                    no => {
-                        all = no;
-                        break;
-                    }
-                }
-            }
-            match all {
-                Value::Bool(true) => return Ok(all),
+            match compare_rows(op, left, row) {
+                Value::Bool(true) => return Ok(Value::Bool(true)),
                 Value::Null => unknown = true,
                 _ => {}
             }
         }
         Ok(if unknown { Value::Null } else { Value::Bool(false) })
+    }
+}
+
+/// Whether two rows compare so: the first fields that differ decide; NULL if fields that are needed are not known.
+fn compare_rows(op: Compare, left: &[Value], right: &[Value]) -> Value {
+    let mut pairs = left.iter().zip(right);
+    match op {
+        // one pair that differs decides, behind those that are not known, too
+        Compare::Eq | Compare::Ne => {
+            let differs = op == Compare::Ne;
+            let mut answer = Value::Bool(!differs);
+            for (left, right) in pairs {
+                match compare(op, left, right) {
+                    Value::Bool(holds) if holds == differs => return Value::Bool(differs),
+                    Value::Null => answer = Value::Null,
+                    _ => {}
+                }
+            }
+            answer
+        }
+        _ => {
+            let Some(mut pair) = pairs.next() else { return Value::Bool(op.holds(Ordering::Equal)) };
+            for next in pairs {
+                match compare(Compare::Eq, pair.0, pair.1) {
+                    Value::Bool(true) => pair = next,
+                    Value::Null => return Value::Null,
+                    _ => break,
+                }
+            }
+            compare(op, pair.0, pair.1)
+        }
     }
 }
