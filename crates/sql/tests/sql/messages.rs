@@ -66,6 +66,14 @@ fn statements_that_the_parser_does_not_know_are_named() {
         ("create index on t using gin (b)", "indexes of type gin are not supported"),
         ("create table u (a int, unique nulls not distinct (a))", "NULLS NOT DISTINCT is not supported"),
         ("create unique index on t (a) nulls not distinct", "NULLS NOT DISTINCT is not supported"),
+        (
+            "create index on t (a, b, a desc)",
+            "an index with a column or an expression twice is not supported",
+        ),
+        (
+            "create index on t ((a+1), (a + 1))",
+            "an index with a column or an expression twice is not supported",
+        ),
         ("select * from t tablesample bernoulli (10)", "TABLESAMPLE is not supported"),
         ("drop function f(int)", "DROP FUNCTION is not supported"),
     ] {

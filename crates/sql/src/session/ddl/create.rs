@@ -357,6 +357,12 @@ impl<E: Engine> Session<E> {
         for column in &create.columns {
             columns.push(self.index_column(&mut desc, &column.column, create.predicate.as_ref())?);
         }
+        for (number, column) in columns.iter().enumerate() {
+            if columns[..number].iter().any(|other| other.attnum == column.attnum) {
+                let what = "an index with a column or an expression twice is not supported";
+                return Err(SqlError::unsupported(what));
+            }
+        }
         let names = desc.key_names(&columns);
         let name = match &create.name {
             Some(name) => split(name)?.1,
