@@ -20,6 +20,9 @@ pub(super) struct Clauses {
     pub(super) aggregates: Vec<Aggregate>,
     pub(super) grouping_calls: Vec<GroupingCall>,
     pub(super) having: Option<Expr>,
+    /// Conditions of HAVING that are checked on rows before these are grouped. Like the rest of it they may read only
+    /// what is grouped by.
+    moved: Vec<Expr>,
     pub(super) windows: Vec<Window>,
     /// Calls of set-returning functions in the select list and in ORDER BY.
     pub(super) sets: Vec<SetItem>,
@@ -87,6 +90,7 @@ impl Binder<'_> {
             aggregates,
             grouping_calls: calls,
             having,
+            moved: Vec::new(),
             windows,
             sets,
             distinct,
@@ -98,7 +102,7 @@ impl Binder<'_> {
     }
 
     /// Lets the scope collect aggregates, window functions and set-returning functions; binds WINDOW.
-    fn begin_clauses(&mut self, select: &Select) -> Result<()> {
+    pub(super) fn begin_clauses(&mut self, select: &Select) -> Result<()> {
         self.scope().grouping = Some(Grouping::default());
         let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(list, _) if list.is_empty());
         self.scope().subqueries = grouped.then(Vec::new);
@@ -109,7 +113,7 @@ impl Binder<'_> {
     }
 
     /// The select list.
-    fn output_columns(&mut self, select: &Select, decided: bool) -> Result<Vec<Output>> {
+    pub(super) fn output_columns(&mut self, select: &Select, decided: bool) -> Result<Vec<Output>> {
         let output = self.projection(&select.projection, decided)?;
         if is_distinct(select) {
             output.iter().try_for_each(|column| Self::refuse_rows(column.ty, "DISTINCT of"))?;
@@ -207,6 +211,8 @@ impl Clauses {
             keys.rewrite_in(expr)?;
         }
         self.having = self.having.take().map(|having| keys.rewrite(having)).transpose()?;
+        // checked on rows, and still refused where they read what is not grouped by
+        std::mem::take(&mut self.moved).into_iter().try_for_each(|moved| keys.rewrite(moved).map(|_| ()))?;
         for set in &mut self.sets {
             set.call = set.call.clone().map_args(&mut |arg| keys.rewrite(arg))?;
         }
@@ -216,6 +222,29 @@ impl Clauses {
             partition.chain(window.function.exprs_mut()).try_for_each(|expr| keys.rewrite_in(expr))?;
         }
         Ok(())
+    }
+
+    /// Takes the conditions of HAVING that can be checked on rows before these are grouped, as PostgreSQL does: groups
+    /// that they drop are never made, and no aggregate fails for them.
+    pub(super) fn take_row_conditions(&mut self) -> Vec<Expr> {
+        // without keys there is a group even where no row is, and with several groupings the keys of some are NULL
+        if self.groups.keys.is_empty() || self.has_several_groupings() {
+            return Vec::new();
+        }
+        let Some(having) = self.having.take() else { return Vec::new() };
+        let mut conjuncts = Vec::new();
+        having.into_conjuncts(&mut conjuncts);
+        let aggregates = &self.aggregates;
+        let (kept, moved) = conjuncts.into_iter().partition(|conjunct| {
+            let mut kept = conjunct.has_subquery() || conjunct.is_volatile();
+            conjunct.slots(&mut |slot| kept |= aggregates.iter().any(|aggregate| aggregate.slot == slot));
+            kept
+        });
+        self.having = Expr::together(kept);
+        self.moved = moved;
+        let mut conditions = self.moved.clone();
+        conditions.iter_mut().for_each(Expr::simplify);
+        conditions
     }
 
     /// The expressions that are computed of the rows that come out of window functions.

@@ -172,20 +172,28 @@ impl Binder<'_> {
             Compare::Eq => Expr::And(all(self, pairs)?),
             Compare::Ne => Expr::Not(Box::new(Expr::And(all(self, pairs)?))),
             _ => {
-                // a < c or a = c and (b < d or ..)
+                // a < c or a = c and (b < d or ..); what is computed only where the fields before it are equal
+                // stands in a CASE
                 let strict = match op {
                     Compare::Lt | Compare::Le => "<",
                     _ => ">",
                 };
                 let mut expr: Option<Expr> = None;
+                let mut computed = false;
                 for (left, right) in pairs.into_iter().rev() {
                     let last = expr.is_none();
+                    let behind = computed;
+                    computed |= !(is_at_hand(&left.expr) && is_at_hand(&right.expr));
                     let first =
                         self.comparison(if last { name } else { strict }, left.clone(), right.clone())?;
                     expr = Some(match expr {
                         None => first.expr,
                         Some(rest) => {
                             let equal = self.comparison("=", left, right)?;
+                            if behind {
+                                expr = Some(Expr::Case(vec![(equal.expr, rest)], Box::new(first.expr)));
+                                continue;
+                            }
                             Expr::Or(vec![first.expr, Expr::And(vec![equal.expr, rest])])
                         }
                     });
@@ -372,6 +380,11 @@ impl Binder<'_> {
         let matched = self.operator("~", Some(value), regex)?;
         Ok(Typed::new(negate(matched.expr, negated), Type::BOOL))
     }
+}
+
+/// Whether nothing is computed to know its value.
+fn is_at_hand(expr: &Expr) -> bool {
+    matches!(expr, Expr::Const(_) | Expr::Slot(_) | Expr::Param(_))
 }
 
 /// Whether values of a type are compared by their order.

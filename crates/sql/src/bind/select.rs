@@ -34,9 +34,18 @@ impl Binder<'_> {
         let volatile = self.volatile;
         let (tree, locking) = self.tables_of(select)?;
         let input: HashSet<Slot> = self.scope().slots().collect();
-        let conditions = self.where_clause(select.selection.as_ref())?;
+        let mut conditions = match self.where_clause(select.selection.as_ref()) {
+            Ok(conditions) => conditions,
+            Err(error) => {
+                // of two mistakes PostgreSQL tells that of the select list
+                let _ = self.begin_clauses(select);
+                self.output_columns(select, decided)?;
+                return Err(error);
+            }
+        };
         let mut clauses = self.clauses(select, tail.order, decided)?;
         locking.check_shape(clauses.shape())?;
+        conditions.extend(clauses.take_row_conditions());
         let correlated = self.scopes.len() > 1 && !self.scope().outer.is_empty() && self.volatile == volatile;
         let mut apart = None;
         if correlated && locking.count() == 0 && !tail.is_limited() && clauses.only_filter_and_group() {
@@ -54,7 +63,11 @@ impl Binder<'_> {
         }
         if let Some(mut predicate) = clauses.having.take() {
             predicate.simplify();
-            node = Node::Filter { input: Box::new(node), predicate };
+            let mut conjuncts = Vec::new();
+            predicate.into_conjuncts(&mut conjuncts);
+            if let Some(predicate) = Expr::all(conjuncts) {
+                node = Node::Filter { input: Box::new(node), predicate };
+            }
         }
         if !clauses.windows.is_empty() {
             node = self.window_node(node, &mut clauses);
@@ -98,7 +111,7 @@ impl Binder<'_> {
     }
 
     /// WHERE, as conditions that must all hold.
-    fn where_clause(&mut self, selection: Option<&sqlparser::ast::Expr>) -> Result<Vec<Expr>> {
+    pub(super) fn where_clause(&mut self, selection: Option<&sqlparser::ast::Expr>) -> Result<Vec<Expr>> {
         let mut conditions = Vec::new();
         let Some(selection) = selection else { return Ok(conditions) };
         self.condition(selection, "WHERE")?.into_conjuncts(&mut conditions);

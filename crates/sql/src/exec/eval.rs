@@ -284,7 +284,9 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// # Errors
     /// What its functions refuse.
     pub(crate) fn holds(&mut self, expr: &Expr) -> Result<bool> {
-        Ok(self.eval(expr)?.is_true())
+        // of several, those behind one that is not true are not computed
+        let conditions = if let Expr::And(list) = expr { list } else { std::slice::from_ref(expr) };
+        self.hold(conditions)
     }
 }
 

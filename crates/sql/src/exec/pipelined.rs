@@ -110,7 +110,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             return Ok(Flow::Continue(()));
         }
         self.run(input, &mut |exec| {
-            if exec.eval(predicate)?.is_true() {
+            if exec.holds(predicate)? {
                 return next(exec);
             }
             exec.note_dropped(predicate);

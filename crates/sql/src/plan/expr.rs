@@ -393,13 +393,31 @@ impl Expr {
         }
     }
 
-    /// One condition of several: those that run subqueries come last, so that they see few rows.
+    /// One condition of several: the cheap ones come first, as in PostgreSQL, and those that run subqueries last, so
+    /// that they see few rows.
     pub(crate) fn all(mut conjuncts: Vec<Expr>) -> Option<Expr> {
-        if conjuncts.len() <= 1 {
-            return conjuncts.pop();
-        }
-        conjuncts.sort_by_cached_key(Self::effort);
-        Some(Self::And(conjuncts))
+        conjuncts.sort_by_cached_key(|conjunct| (conjunct.effort(), conjunct.calls()));
+        Self::together(conjuncts)
+    }
+
+    /// One condition of several, in their order.
+    pub(crate) fn together(mut conjuncts: Vec<Expr>) -> Option<Expr> {
+        if conjuncts.len() <= 1 { conjuncts.pop() } else { Some(Self::And(conjuncts)) }
+    }
+
+    /// How many functions and operators it calls, as PostgreSQL counts them. It takes half the elements of an array to
+    /// be looked at, and ten elements to be in one that it does not know.
+    fn calls(&self) -> usize {
+        let mut calls = match self {
+            Self::Compare(..) | Self::Call(_) | Self::Session(_) | Self::Distinct(..) | Self::Extreme(..) => {
+                1
+            }
+            Self::In(_, list) => list.len().div_ceil(2),
+            Self::Quantified(..) | Self::QuantifiedCall(..) => 5,
+            _ => 0,
+        };
+        self.children(&mut |child| calls += child.calls());
+        calls
     }
 
     /// What evaluating it takes: 0 for the row alone, 1 with a subquery that is run once, 2 with one that is run for

@@ -34,7 +34,7 @@ pub(crate) fn factored(sides: Vec<Expr>, out: &mut Vec<Expr>) {
     if parts.iter().any(Vec::is_empty) {
         return;
     }
-    out.push(Expr::Or(parts.into_iter().filter_map(Expr::all).collect()));
+    out.push(Expr::Or(parts.into_iter().filter_map(Expr::together).collect()));
 }
 
 /// What an OR over several tables says of the table that has these slots, if each side says something of it alone.

@@ -212,7 +212,7 @@ const DONE: &[(&str, &str)] = &[
         "Seq Scan on a (actual rows=100 loops=1)\n  SubPlan 1\n    \
          ->  Aggregate (actual rows=1 loops=3)\n          ->  Limit (actual rows=0 loops=3)\n                \
          ->  Index Scan Backward using b_x on b (actual rows=0 loops=3)\n                      \
-         Filter: ((note = a.name) AND (x IS NOT NULL))\n                      \
+         Filter: ((x IS NOT NULL) AND (note = a.name))\n                      \
          Rows Removed by Filter: 500\n  SubPlan 1 (all rows, kept by their keys)\n    \
          ->  HashAggregate (actual rows=1 loops=1)\n          Group Key: b.note\n          Lookups: 97\n          \
          ->  Seq Scan on b (actual rows=500 loops=1)",

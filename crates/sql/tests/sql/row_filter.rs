@@ -176,9 +176,11 @@ fn a_compiled_condition_hides_an_error<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
     ok(s, "create table r (id int primary key, i int not null)");
     ok(s, "insert into r select g, g % 10 from generate_series(1, 100) g");
-    assert_eq!(code(s, "select count(*) from r where 10 / i > 1 and i > 0"), "22012");
+    assert_eq!(code(s, "select count(*) from r where 10 / i > 1 and i + 0 + 0 > 0"), "22012");
     assert_eq!(text(s, "select count(*) from r where i > 0 and 10 / i > 1"), "50");
-    assert_eq!(code(s, "select count(*) from r where i >= 0 and 10 / i > 1 and i > 0"), "22012");
+    // the cheaper one comes first
+    assert_eq!(text(s, "select count(*) from r where 10 / i > 1 and i > 0"), "50");
+    assert_eq!(code(s, "select count(*) from r where i >= 0 and 10 / i > 1 and i + 0 + 0 > 0"), "22012");
     // a constant that fails does so for the first row that needs it, or never
     assert_eq!(code(s, "select count(*) from r where i < 5 and i < 1 / (id * 0)"), "22012");
     assert_eq!(text(s, "select count(*) from r where i > 10 and i < 1 / (id * 0)"), "0");

@@ -251,10 +251,7 @@ impl Binder<'_> {
             let others = others?;
             Tree::Inner(vec![Tree::Leaf(leaf), others], Vec::new())
         };
-        let mut conditions = Vec::new();
-        if let Some(selection) = selection {
-            self.condition(selection, "WHERE")?.into_conjuncts(&mut conditions);
-        }
+        let conditions = self.where_clause(selection)?;
         Ok(optimize::written(self, tree, conditions, target))
     }
 
