@@ -32,11 +32,21 @@ pub enum Ty {
     Ints,
     /// `jsonb`
     Json,
+    /// `float4`
+    Float4,
+    /// `timestamptz`
+    Timestamptz,
+    /// `bytea`
+    Bytea,
+    /// `uuid`
+    Uuid,
+    /// `text[]`
+    Texts,
 }
 
 impl Ty {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 18] = [
         Self::Bool,
         Self::Int2,
         Self::Int4,
@@ -50,6 +60,11 @@ impl Ty {
         Self::Time,
         Self::Ints,
         Self::Json,
+        Self::Float4,
+        Self::Timestamptz,
+        Self::Bytea,
+        Self::Uuid,
+        Self::Texts,
     ];
 
     /// Its name in SQL.
@@ -68,6 +83,11 @@ impl Ty {
             Self::Time => "time",
             Self::Ints => "int4[]",
             Self::Json => "jsonb",
+            Self::Float4 => "float4",
+            Self::Timestamptz => "timestamptz",
+            Self::Bytea => "bytea",
+            Self::Uuid => "uuid",
+            Self::Texts => "text[]",
         }
     }
 
@@ -87,6 +107,11 @@ impl Ty {
             Self::Time => 1083,
             Self::Ints => 1007,
             Self::Json => 3802,
+            Self::Float4 => 700,
+            Self::Timestamptz => 1184,
+            Self::Bytea => 17,
+            Self::Uuid => 2950,
+            Self::Texts => 1009,
         }
     }
 
@@ -94,12 +119,13 @@ impl Ty {
     fn least(self) -> &'static str {
         match self {
             Self::Bool => "true",
-            Self::Int2 | Self::Int4 | Self::Int8 | Self::Numeric | Self::Float8 => "1",
-            Self::Text => "a",
-            Self::Date | Self::Timestamp => "2000-01-01",
+            Self::Int2 | Self::Int4 | Self::Int8 | Self::Numeric | Self::Float8 | Self::Float4 => "1",
+            Self::Text | Self::Bytea => "a",
+            Self::Date | Self::Timestamp | Self::Timestamptz => "2000-01-01",
             Self::Interval => "1 day",
             Self::Time => "00:00",
-            Self::Ints => "{1}",
+            Self::Ints | Self::Texts => "{1}",
+            Self::Uuid => "00000000-0000-0000-0000-000000000000",
             Self::Json => "1",
         }
     }

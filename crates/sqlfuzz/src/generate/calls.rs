@@ -48,6 +48,22 @@ const BOOL: &[&str] = &[
     "((`timestamp` at time zone 'Europe/Berlin') > (`timestamp` at time zone 'America/New_York'))",
     "(array[`text`, `text`] @> array[`text`])",
     "(`int4` > all(array[`int4`, `int4`, null]))",
+    "(`text[]` @> `text[]`)",
+    "(`text` = any(`text[]`))",
+    "(`text` like any(`text[]`))",
+    "(`text` not like all(`text[]`))",
+    "(`timestamptz` < `timestamp`)",
+    "(`date` = `timestamptz`)",
+    "(`float4` = `float8`)",
+    "(`float4` < `numeric`)",
+    "(`float4` in (1, 1.5, `float4`))",
+    "(`float4` = `int8`)",
+    "((`int4`, `text`) <> all (select 1, `text`))",
+    "(`uuid` = any(array[`uuid`, `uuid`]))",
+    "(`text` in (`text`, `text`, null))",
+    "(`timestamptz` between `date` and `timestamp`)",
+    "((`int4`, `int8`, `text`) >= (`int8`, `int4`, `text`))",
+    "regexp_like(`text`, `text`)",
 ];
 const INT2: &[&str] =
     &["(`int4`)::int2", "(`int2` + `int2`)", "(`int2` # `int2`)", "(`int2` * `int2`)", "(-`int2`)"];
@@ -90,6 +106,14 @@ const INT4: &[&str] = &[
     "cardinality(string_to_array(`text`, 'a'))",
     "length(`text`::bytea)",
     "(`text`)::int4",
+    "length(`bytea`)",
+    "get_byte(`bytea`, 0)",
+    "octet_length(`bytea`)",
+    "cardinality(`text[]`)",
+    "array_position(`text[]`, `text`)",
+    "regexp_count(`text`, 'a')",
+    "array_length(`text[]`, 1)",
+    "position(`bytea` in `bytea`)",
 ];
 const INT8: &[&str] = &[
     "(`numeric`)::int8",
@@ -137,6 +161,10 @@ const NUMERIC: &[&str] = &[
     "(`jsonb`)::numeric",
     "1e20::numeric",
     "(`numeric`)::numeric(6,3)",
+    "(`float4`)::numeric",
+    "extract(epoch from `timestamptz`)",
+    "extract(hour from `timestamptz`)",
+    "factorial(abs(`int2`))",
 ];
 const FLOAT8: &[&str] = &[
     "'nan'::float8",
@@ -160,6 +188,10 @@ const FLOAT8: &[&str] = &[
     "date_part('day', `timestamp`)",
     "(`text`)::float8",
     "(@ `float8`)",
+    "(`float4` + `float8`)",
+    "(`float4`)::float8",
+    "(`float4` * `int4`)",
+    "date_part('hour', `timestamptz`)",
 ];
 const TEXT: &[&str] = &[
     "substr(`text`, `int4`)",
@@ -241,6 +273,26 @@ const TEXT: &[&str] = &[
     "age(`date`, `timestamp`)::text",
     "(`int2`::int8)::text",
     "(`numeric`::int8 * 1.50)::text",
+    "(`timestamptz`)::text",
+    "to_char(`timestamptz`, 'YYYY-MM-DD HH24:MI TZH')",
+    "encode(`bytea`, 'hex')",
+    "encode(`bytea`, 'escape')",
+    "encode(`bytea`, 'base64')",
+    "(`float4`)::text",
+    "(`uuid`)::text",
+    "array_to_string(`text[]`, '-', 'n')",
+    "(`text[]`)[`int4`]",
+    "(`text[]`)::text",
+    "to_jsonb(`text[]`)::text",
+    "to_json(`timestamptz`)::text",
+    "(`bytea`)::text",
+    "convert_from(`bytea`, 'UTF8')",
+    "md5(`bytea`)",
+    "regexp_substr(`text`, 'a.')",
+    "chr(abs(`int2`) + 1)",
+    "array_to_json(`text[]`)::text",
+    "jsonb_build_array(`float4`, `uuid`, `bytea`, `timestamptz`)::text",
+    "row(`float4`, `bytea`, `text[]`, `timestamptz`, `uuid`)::text",
 ];
 const DATE: &[&str] = &[
     "(`timestamp`)::date",
@@ -254,6 +306,7 @@ const DATE: &[&str] = &[
     "to_date('2000-03-0' || `text`, 'YYYY-MM-DD')",
     "(`int4` + `date`)",
     "(`text`)::date",
+    "(`timestamptz`)::date",
 ];
 const TIMESTAMP: &[&str] = &[
     "'infinity'::timestamp",
@@ -273,6 +326,8 @@ const TIMESTAMP: &[&str] = &[
     "date_trunc('week', `date`)::timestamp",
     "(`time` + `date`)",
     "(`timestamp`)::timestamp(0)",
+    "(`timestamptz`)::timestamp",
+    "(`timestamptz` at time zone 'Asia/Tokyo')",
 ];
 const INTERVAL: &[&str] = &[
     "(`interval` * `float8`)",
@@ -295,9 +350,17 @@ const INTERVAL: &[&str] = &[
     "((`date` - `date`) * interval '1 hour')",
     "(`interval` - `interval`)",
     "(`interval`)::interval day",
+    "(`timestamptz` - `timestamptz`)",
+    "age(`timestamptz`, `timestamptz`)",
+    "(`timestamptz` - `timestamp`)",
 ];
-const TIME: &[&str] =
-    &["make_time(`int4`, 30, 0)", "(`interval`)::time", "(`time` - `interval`)", "(`text`)::time"];
+const TIME: &[&str] = &[
+    "make_time(`int4`, 30, 0)",
+    "(`interval`)::time",
+    "(`time` - `interval`)",
+    "(`text`)::time",
+    "(`timestamptz`)::time",
+];
 const INTS: &[&str] = &[
     "array_prepend(`int4`, `int4[]`)",
     "array_remove(`int4[]`, `int4`)",
@@ -349,6 +412,76 @@ const JSON: &[&str] = &[
     "(`jsonb`)['a']['b']",
     "(`text`)::jsonb",
     "jsonb_object(array['a', `text`])",
+    "to_jsonb(`text[]`)",
+    "to_jsonb(`timestamptz`)",
+    "to_jsonb(`float4`)",
+    "to_jsonb(`bytea`)",
+    "to_jsonb(`uuid`)",
+];
+
+const FLOAT4: &[&str] = &[
+    "(`float8`)::float4",
+    "(`int4`)::float4",
+    "(`float4` + `float4`)",
+    "(`float4` - `float4`)",
+    "(`float4` * `float4`)",
+    "(`float4` / nullif(`float4`, 0))",
+    "(-`float4`)",
+    "abs(`float4`)",
+    "'nan'::float4",
+    "'-infinity'::float4",
+    "'1.1'::float4",
+    "(`text`)::float4",
+    "(`numeric`)::float4",
+    "(`int8`)::float4",
+];
+const TIMESTAMPTZ: &[&str] = &[
+    "(`timestamp`)::timestamptz",
+    "(`date`)::timestamptz",
+    "(`timestamptz` + `interval`)",
+    "(`timestamptz` - `interval`)",
+    "(`interval` + `timestamptz`)",
+    "(`timestamp` at time zone 'Europe/Berlin')",
+    "date_trunc('day', `timestamptz`)",
+    "date_trunc('day', `timestamptz`, 'Asia/Tokyo')",
+    "to_timestamp(`float8`)",
+    "'infinity'::timestamptz",
+    "date_bin('15 min', `timestamptz`, '2000-01-01 00:00+00')",
+    "(`timestamptz`)::timestamptz(0)",
+    "(`text`)::timestamptz",
+];
+const BYTEA: &[&str] = &[
+    "convert_to(`text`, 'UTF8')",
+    "(`bytea` || `bytea`)",
+    "substr(`bytea`, `int4`, 2)",
+    "substring(`bytea` from 2)",
+    "decode(md5(`text`), 'hex')",
+    "sha224(`bytea`)",
+    "set_byte(`bytea`, 0, `int4`)",
+    "btrim(`bytea`, '\\x61')",
+    "(`text`)::bytea",
+];
+const UUID: &[&str] = &["md5(`text`)::uuid", "(`text`)::uuid", "md5(`bytea`)::uuid"];
+const TEXTS: &[&str] = &[
+    "array[`text`, `text`]",
+    "string_to_array(`text`, 'a')",
+    "string_to_array(`text`, `text`, `text`)",
+    "(`text[]` || `text`)",
+    "(`text` || `text[]`)",
+    "(`text[]` || `text[]`)",
+    "array_remove(`text[]`, `text`)",
+    "array_append(`text[]`, `text`)",
+    "array_replace(`text[]`, `text`, `text`)",
+    "(`text[]`)[1:2]",
+    "(`int4[]`)::text[]",
+    "(array[`date`, null])::text[]",
+    "(`text[]`)::varchar(1)[]::text[]",
+    "regexp_match(`text`, '(a)(b)?')",
+    "regexp_split_to_array(`text`, 'b')",
+    "array(select unnest(`text[]`) order by 1)",
+    "trim_array(`text[]`, 1)",
+    "array_fill(`text`, array[2])",
+    "(`text`)::text[]",
 ];
 
 /// Aggregates whose value does not depend on the order of their rows.
@@ -382,6 +515,10 @@ fn aggregates(ty: Ty) -> &'static [&'static str] {
         Ty::Interval => &["percentile_cont(0.5) within group (order by `interval`)", "avg(`interval`)"],
         Ty::Date => &["percentile_disc(0.75) within group (order by `date`)"],
         Ty::Ints => &["array_agg(distinct `int4`)", "max(`int4[]`)", "min(`int4[]`)"],
+        Ty::Texts => &["array_agg(distinct `text`)", "max(`text[]`)"],
+        Ty::Bytea => &["string_agg(distinct `bytea`, '\\x00'::bytea)"],
+        Ty::Float4 => &["percentile_disc(0.5) within group (order by `float4`)", "max(`float4`)"],
+        Ty::Timestamptz => &["max(`timestamptz`)", "mode() within group (order by `timestamptz`)"],
         _ => &[],
     }
 }
@@ -403,6 +540,11 @@ impl Generator {
             Ty::Time => TIME,
             Ty::Ints => INTS,
             Ty::Json => JSON,
+            Ty::Float4 => FLOAT4,
+            Ty::Timestamptz => TIMESTAMPTZ,
+            Ty::Bytea => BYTEA,
+            Ty::Uuid => UUID,
+            Ty::Texts => TEXTS,
         };
         let template = self.pick(templates);
         self.filled(ty, template, scope, depth)

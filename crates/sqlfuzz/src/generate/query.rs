@@ -334,7 +334,17 @@ impl Generator {
         for &ty in types {
             let fits: Vec<Node> =
                 keys.iter().filter(|(_, key)| *key == ty).map(|(key, _)| key.clone()).collect();
-            if fits.is_empty() || self.one_in(2) {
+            let over = match ty {
+                Ty::Int8 if self.one_in(8) => self.window_over_groups(&keys),
+                Ty::Int4 if !keys.is_empty() && self.one_in(8) => {
+                    let key = self.pick(&keys).0;
+                    Some(Node::value(ty, vec![t("grouping("), key, t(")")]))
+                }
+                _ => None,
+            };
+            if let Some(over) = over {
+                values.push(over);
+            } else if fits.is_empty() || self.one_in(2) {
                 let value = self.aggregate(ty, &scope, depth.min(1));
                 values.push(value);
             } else {
@@ -348,7 +358,7 @@ impl Generator {
             parts.push(Node::maybe(vec![t("where"), self.condition(&scope, depth.min(1))]));
         }
         if !keys.is_empty() {
-            let items: Vec<Node> = keys.into_iter().map(|(key, _)| Node::Fixed(Box::new(key))).collect();
+            let items: Vec<Node> = keys.iter().cloned().map(|(key, _)| Node::Fixed(Box::new(key))).collect();
             let lone = |item: &Node| Node::Seq(vec![t("("), item.clone(), t(")")]);
             let by = match self.below(6) {
                 0 => vec![t("rollup ("), Node::list(1, items.iter().map(lone).collect()), t(")")],
@@ -364,7 +374,20 @@ impl Generator {
             };
             parts.push(Node::maybe(vec![t("group by"), Node::Seq(by)]));
         }
-        if self.one_in(4) {
+        let condition = keys.first().filter(|(_, ty)| *ty != Ty::Json).cloned();
+        if let Some((key, ty)) = condition
+            && self.one_in(4)
+        {
+            // of a key alone, or beside an aggregate
+            let operator = self.pick(&["<", ">", "=", "<>", "is distinct from"]);
+            let mut having = vec![t("having"), Node::Fixed(Box::new(key)), t(operator), self.literal(ty)];
+            if self.one_in(2) {
+                let word = self.pick(&["and", "or"]);
+                let limit = Node::text(format!("> {}", self.below(3)));
+                having.extend([t(word), self.aggregate(Ty::Int8, &scope, 1), limit]);
+            }
+            parts.push(Node::maybe(having));
+        } else if self.one_in(4) {
             let one = self.aggregate(Ty::Int8, &scope, 1);
             let operator = self.pick(&["<", ">", "=", "is distinct from"]);
             // a query here sees no column of this one, which would have to be grouped
@@ -372,6 +395,27 @@ impl Generator {
             parts.push(Node::maybe(vec![t("having"), one, t(operator), two]));
         }
         (query(types, parts), columns)
+    }
+
+    /// A window function of integers over the rows that groups are.
+    fn window_over_groups(&mut self, keys: &[(Node, Ty)]) -> Option<Node> {
+        let key = keys.iter().find(|(_, ty)| *ty != Ty::Json).map(|(key, _)| key.clone());
+        let by =
+            |key: Option<Node>, words: &'static str| key.map(|key| vec![t(words), key]).unwrap_or_default();
+        let (call, over) = match self.below(4) {
+            0 => ("count(*)", by(key, "partition by")),
+            1 => ("rank()", by(key, "order by")),
+            2 => ("dense_rank()", vec![t("order by count(*)")]),
+            _ => {
+                let mut over = by(key, "partition by");
+                over.push(t("order by count(*) desc"));
+                ("rank()", over)
+            }
+        };
+        let mut parts = vec![t(call), t("over (")];
+        parts.extend(over);
+        parts.push(t(")"));
+        Some(Node::value(Ty::Int8, parts))
     }
 
     /// An aggregate of a type. One whose columns are all of an outer query would belong to that query: it names one of
@@ -424,6 +468,10 @@ impl Generator {
                 let of = if function == "sum(" { Ty::Int8 } else { ty };
                 vec![t(function), self.value(of, scope, depth), t(")")]
             }
+            Ty::Bytea | Ty::Uuid => {
+                let value = self.value(ty, scope, depth);
+                vec![t("(array_agg("), value.clone(), t("order by"), value, t("))[1]")]
+            }
             Ty::Interval => {
                 let function = self.pick(&["sum(", "avg(", "min(", "max("]);
                 vec![t(function), self.value(ty, scope, depth), t(")")]
@@ -446,7 +494,7 @@ impl Generator {
                 vec![t(function), self.value(ty, scope, depth), t(")")]
             }
         };
-        if self.one_in(6) && ty != Ty::Json {
+        if self.one_in(6) && !matches!(ty, Ty::Json | Ty::Bytea | Ty::Uuid) {
             parts.push(Node::maybe(vec![t("filter (where"), self.condition(scope, 0), t(")")]));
         }
         Node::value(ty, parts)
@@ -498,6 +546,9 @@ impl Generator {
         let mut parts = vec![left, t(kind), right];
         match kind {
             "cross join" | "," => {}
+            "join" | "left join" if self.one_in(20) && shared.is_some() => {
+                parts[1] = t(if kind == "join" { "natural join" } else { "natural left join" });
+            }
             _ if kind != "full join" && self.one_in(10) && shared.is_some() => {
                 parts.push(Node::text(format!("using ({})", shared.unwrap_or_default())));
             }

@@ -39,8 +39,12 @@ impl Generator {
                     let named = columns.iter().any(|other| other.split(' ').next() == Some(&column.name));
                     let direction = self.pick(&["", "", " desc", " nulls first"]);
                     if self.one_in(4) {
-                        columns.push(format!("{}{direction}", self.computed(&column)));
-                    } else if !named && !matches!(column.ty, Ty::Ints | Ty::Json) {
+                        let computed = self.computed(&column);
+                        // ScaleDB takes none twice
+                        if !columns.iter().any(|other| other.starts_with(&computed)) {
+                            columns.push(format!("{computed}{direction}"));
+                        }
+                    } else if !named && !matches!(column.ty, Ty::Ints | Ty::Json | Ty::Texts) {
                         columns.push(format!("{}{direction}", column.name));
                     }
                 }
@@ -147,7 +151,7 @@ impl Generator {
                 if self.one_in(4) {
                     parts.push(Node::maybe(vec![Node::text("default"), self.literal(ty)]));
                 }
-                if self.one_in(8) && !matches!(ty, Ty::Json | Ty::Ints | Ty::Bool) {
+                if self.one_in(8) && !matches!(ty, Ty::Json | Ty::Ints | Ty::Texts | Ty::Bool) {
                     let late = self.pick(&["unique", "unique", "unique", "unique deferrable"]);
                     parts.push(Node::maybe(vec![Node::text(late)]));
                     table.unique.push(vec![at]);

@@ -48,7 +48,8 @@ impl Generator {
 
     /// A statement prepared with parameters, some of which have the type that their place gives them.
     pub(super) fn prepared(&mut self, statements: &mut Vec<Statement>) {
-        let (query, sorted) = self.top_query();
+        let writes = self.one_in(3);
+        let (query, sorted) = if writes { (self.writing(), false) } else { self.top_query() };
         let (mut text, parameters) = query.with_parameters();
         for (at, (ty, _)) in parameters.iter().enumerate() {
             let cast = format!("${}::{}", at + 1, ty.name());
@@ -65,8 +66,10 @@ impl Generator {
         let list = if values.is_empty() { String::new() } else { format!("({})", values.join(", ")) };
         statements.push(plain(Node::text(format!("prepare p as {text}"))));
         for _ in 0..2 {
-            let tree = Node::text(format!("execute p{list} -- from"));
-            statements.push(Statement { tree, ordered: sorted, query: true, index: false });
+            // the words behind it say what may be open about the answer
+            let words = if writes { "from update on conflict" } else { "from" };
+            let tree = Node::text(format!("execute p{list} -- {words}"));
+            statements.push(Statement { tree, ordered: sorted, query: !writes, index: false });
         }
         statements.push(plain(Node::text("deallocate p")));
     }
@@ -126,7 +129,9 @@ impl Generator {
                 let head = Node::text(format!("alter table {name} add check ("));
                 Node::Seq(vec![head, condition, Node::text(")")])
             }
-            _ if matches!(column.ty, Ty::Json | Ty::Ints) => Node::text(format!("truncate {name} cascade")),
+            _ if matches!(column.ty, Ty::Json | Ty::Ints | Ty::Texts) => {
+                Node::text(format!("truncate {name} cascade"))
+            }
             _ => {
                 let number = statements.len();
                 Node::text(format!("create index {name}_l{number} on {name} ({})", column.name))

@@ -33,7 +33,7 @@ impl Generator {
             Ty::Bool => self.pick(&["true", "false"]).to_owned(),
             Ty::Int2 | Ty::Int4 | Ty::Int8 => number.to_string(),
             Ty::Numeric => format!("{}{}", number, self.pick(&["", ".5", ".25", ".10", ".0"])),
-            Ty::Float8 => format!("{}{}", number, self.pick(&["", ".5", ".25"])),
+            Ty::Float8 | Ty::Float4 => format!("{}{}", number, self.pick(&["", ".5", ".25"])),
             Ty::Text => self.pick(WORDS).to_owned(),
             Ty::Date => format!("2000-0{}-{}", 1 + self.below(3), self.pick(&["01", "15", "28"])),
             Ty::Timestamp => format!(
@@ -48,6 +48,25 @@ impl Generator {
             Ty::Time => self.pick(&["00:00", "12:30", "23:59:59.5", "06:00"]).to_owned(),
             Ty::Ints => self.pick(&["{}", "{1}", "{1,2}", "{2,NULL}", "{1,2,3}", "{NULL}"]).to_owned(),
             Ty::Json => self.pick(JSONS).to_owned(),
+            Ty::Timestamptz => self
+                .pick(&[
+                    "2000-01-01 00:00:00+00",
+                    "2000-01-01 01:00:00+02",
+                    "2000-03-26 01:30:00+00",
+                    "1999-12-31 23:59:59.5-05",
+                ])
+                .to_owned(),
+            Ty::Bytea => self.pick(&["", "a", "ab", "\\x00", "\\x61ff", "A"]).to_owned(),
+            Ty::Uuid => self
+                .pick(&[
+                    "00000000-0000-0000-0000-000000000000",
+                    "00000000-0000-0000-0000-000000000001",
+                    "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+                ])
+                .to_owned(),
+            Ty::Texts => {
+                self.pick(&["{}", "{a}", "{a,b}", "{b,NULL}", "{\"a b\",\"\"}", "{NULL}"]).to_owned()
+            }
         };
         Node::Of(crate::tree::Class::Value(ty), Box::new(Node::Literal(ty, Some(text))))
     }
@@ -96,7 +115,8 @@ impl Generator {
             return self.leaf(ty, scope);
         }
         let d = depth - 1;
-        if self.one_in(4) {
+        let calls = matches!(ty, Ty::Float4 | Ty::Timestamptz | Ty::Bytea | Ty::Uuid | Ty::Texts);
+        if self.one_in(if calls { 2 } else { 4 }) {
             return self.call(ty, scope, d);
         }
         // forms that every type has
@@ -106,6 +126,9 @@ impl Generator {
         let t = |text: &'static str| Node::text(text);
         let parts = match ty {
             Ty::Bool => return self.condition(scope, depth),
+            Ty::Float4 | Ty::Timestamptz | Ty::Bytea | Ty::Uuid | Ty::Texts => {
+                return self.form(ty, scope, d);
+            }
             Ty::Int4 | Ty::Int8 | Ty::Numeric => match self.below(8) {
                 0..=2 => {
                     let operator = self.pick(&["+", "-", "*"]);
@@ -370,7 +393,7 @@ impl Generator {
             return self.call(Ty::Bool, scope, d);
         }
         let t = |text: &'static str| Node::text(text);
-        let parts = match self.below(16) {
+        let parts = match self.below(17) {
             0..=2 => {
                 let separator = self.pick(&[" and ", " or "]);
                 let items = (0..2 + self.below(2)).map(|_| self.condition(scope, d)).collect();
@@ -451,6 +474,27 @@ impl Generator {
                     "= '')",
                 ]);
                 vec![t("("), self.value(Ty::Text, scope, d), Node::text(like)]
+            }
+            15 => {
+                let types = [self.ty_in_sight(scope), self.ty_in_sight(scope)];
+                let test = match self.below(4) {
+                    0 => "in (".to_owned(),
+                    1 => "not in (".to_owned(),
+                    _ => {
+                        let operator = self.pick(&["=", "<>", "<", "<=", ">", ">="]);
+                        format!("{operator} {}", self.pick(&["any (", "all ("]))
+                    }
+                };
+                let (query, _) = self.inner_query(&types, scope, d, true);
+                vec![
+                    t("(("),
+                    self.value(types[0], scope, d),
+                    t(","),
+                    self.value(types[1], scope, d),
+                    Node::text(format!(") {test}")),
+                    query,
+                    t("))"),
+                ]
             }
             14 => {
                 let (one, two) = (self.ty_in_sight(scope), self.ty_in_sight(scope));

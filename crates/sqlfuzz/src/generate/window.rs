@@ -32,7 +32,7 @@ impl Generator {
                 let function = self.pick(&["rank()", "dense_rank()", "count(*)"]);
                 vec![t(function)]
             }
-            Ty::Json | Ty::Ints => return self.leaf_of(ty, scope),
+            Ty::Json | Ty::Ints | Ty::Texts => return self.leaf_of(ty, scope),
             Ty::Float8 if self.one_in(2) => {
                 let function = self.pick(&["percent_rank()", "cume_dist()"]);
                 vec![t(function)]

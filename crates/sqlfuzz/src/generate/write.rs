@@ -40,7 +40,7 @@ impl Generator {
         }
     }
 
-    fn writing(&mut self) -> Node {
+    pub(super) fn writing(&mut self) -> Node {
         self.outer.clear();
         self.common.clear();
         let number = self.below(self.tables.len());
