@@ -44,8 +44,8 @@ impl Case {
         self.with(|config| config.fine = true)
     }
 
-    fn grid(self, grid: u8) -> Self {
-        self.with(|config| config.grid = grid)
+    fn ahead(self, ahead: u8) -> Self {
+        self.with(|config| config.ahead = ahead)
     }
 
     fn point(self, point_index: PointIndex) -> Self {
@@ -478,22 +478,21 @@ fn snapshots() -> Vec<Case> {
             vec![tx(&[Delete(1), Update(0)]), Cleanup],
         ]
     };
+    let scan = || vec![vec![tx(&[Insert(2, 0), Update(0)]), Merge], vec![snap(&[Scan(0, 3)])]];
     vec![
         Case::new("snapshot-two-rows", &[(0, 0), (1, 0)], two()),
         Case::new("snapshot-two-rows-fine", &[(0, 0), (1, 0)], two()).fine(),
         Case::new("snapshot-chain", &[(0, 0), (1, 0)], chain()),
-        Case::new("snapshot-chain-grid-2", &[(0, 0), (1, 0)], chain()).grid(2),
-        Case::new("snapshot-chain-grid-3", &[(0, 0), (1, 0)], chain()).grid(3),
+        Case::new("snapshot-chain-ahead", &[(0, 0), (1, 0)], chain()).ahead(1),
+        Case::new("snapshot-chain-far-ahead", &[(0, 0), (1, 0)], chain()).ahead(2),
         Case::new("snapshot-delete", &[(0, 0), (1, 0)], delete()),
-        Case::new("snapshot-delete-grid-2", &[(0, 0), (1, 0)], delete()).grid(2),
+        Case::new("snapshot-delete-ahead", &[(0, 0), (1, 0)], delete()).ahead(1),
         Case::new("snapshot-delete-hash", &[(0, 0), (1, 0)], delete()).point(HASH),
         Case::new("snapshot-delete-fine", &[(0, 0), (1, 0)], delete()).fine(),
         Case::new("snapshot-reinsert", &[(0, 0), (1, 0)], reinsert()),
-        Case::new("snapshot-reinsert-grid-2", &[(0, 0), (1, 0)], reinsert()).grid(2),
-        Case::new("snapshot-scan-insert", &[(0, 0), (1, 0)], {
-            vec![vec![tx(&[Insert(2, 0), Update(0)]), Merge], vec![snap(&[Scan(0, 3)])]]
-        })
-        .leaf_capacity(2),
+        Case::new("snapshot-reinsert-ahead", &[(0, 0), (1, 0)], reinsert()).ahead(1),
+        Case::new("snapshot-scan-insert", &[(0, 0), (1, 0)], scan()).leaf_capacity(2),
+        Case::new("snapshot-scan-insert-ahead", &[(0, 0), (1, 0)], scan()).leaf_capacity(2).ahead(1),
         Case::new("snapshot-scan-two-writers", &[(0, 0), (1, 0)], {
             vec![
                 vec![snap(&[Scan(0, 4)])],
@@ -506,7 +505,7 @@ fn snapshots() -> Vec<Case> {
             vec![vec![tx(&[Move(1, 1)]), Merge, Cleanup], vec![snap(&[ScanSec(0, 0), ScanSec(1, 1)])]]
         })
         .secondary(),
-        Case::new("snapshot-clean-later", &[(0, 0), (1, 0)], clean()).grid(2),
+        Case::new("snapshot-clean-later", &[(0, 0), (1, 0)], clean()).ahead(1),
         Case::new("snapshot-clean-fine", &[(0, 0), (1, 0)], clean()).fine(),
         Case::new("snapshot-clean-three", &[(0, 0), (1, 0)], {
             vec![
@@ -530,6 +529,10 @@ fn snapshots() -> Vec<Case> {
             vec![vec![tx(&[Insert(2, 0)])], vec![tx(&[Delete(1)]), Cleanup, snap(&[Read(1)])]]
         })
         .fine(),
+        Case::new("snapshot-two-cleaners", &[(0, 0), (1, 0)], {
+            let pinned = vec![tx(&[Delete(0)]), Cleanup, tx(&[Insert(2, 0)])];
+            vec![pinned, vec![tx(&[Delete(1)]), Cleanup, snap(&[Read(1)])]]
+        }),
         Case::new("snapshot-long-chain", &[(0, 0)], {
             let writer = vec![tx(&[Update(0)]), snap(&[Read(0)]), tx(&[Update(0)])];
             vec![writer, vec![snap(&[Read(0)])]]

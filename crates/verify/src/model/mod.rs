@@ -18,7 +18,8 @@
 //!
 //!   merge      lane lock; M2 tree insert; M3 evict; M4 remove item, clear owner bit; M5 count-1; M6 empty: unpin
 //!   clean-up   ts < actives, snapshots and, if there are any, H; on no list; lock if still the same delete; out of tree and point index; obsolete
-//!   horizon    H = max(H, min(clock, pins) on the grid)
+//!   boundary   b at the clock or ahead; announced; confirmed if the clock has not passed it
+//!   horizon    H = max(H, the last confirmed boundary, if clock and pins have reached it)
 //!   snapshot   announce; S = H, raised; read the versions with ts < S
 //! ```
 //!

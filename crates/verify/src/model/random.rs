@@ -114,7 +114,7 @@ pub fn random_case(seed: u64) -> Case {
         leaf_capacity: random.pick(&[2, 2, 4]),
         cells: random.pick(&[1, 16]),
         owners: random.pick(&[Owners::CountAndBits, Owners::Bits, Owners::CountAndAllLanes]),
-        grid: random.pick(&[1, 1, 2, 3]),
+        ahead: random.pick(&[0, 0, 1, 2]),
         fine: random.percent(40),
     };
     let chosen: Vec<Key> = (0..RANDOM_KEYS as Key).filter(|_| random.percent(45)).collect();

@@ -258,6 +258,9 @@ impl Protocol {
 
     /// C4: unique, and greater than every ts in the read and write set (the clock is).
     fn take_timestamp(&self, cx: &mut Taker<'_>, tx: &mut Tx) -> Steps<()> {
+        if self.breaks(Mutation::AnnouncedBeforeTs) {
+            tx.announced = Some(cx.step("(mutant) announced boundary", |db| db.announced)?);
+        }
         tx.ts = cx.step("C4 timestamp", |db| {
             db.clock += 1;
             db.clock - 1
@@ -269,6 +272,13 @@ impl Protocol {
     fn install(&self, cx: &mut Taker<'_>, tx: &mut Tx) -> Steps<()> {
         tx.record.ts = tx.ts;
         cx.step("C6 decided", |db| db.history.push(tx.record.clone()))?;
+        // behind C4: the boundaries up to this timestamp are announced
+        let announced = match tx.announced {
+            // without snapshots nothing is retained for them
+            _ if tx.locks.is_empty() || !self.program.has_snapshots() => 0,
+            Some(early) => early,
+            None => cx.step("C6 announced boundary", |db| db.announced)?,
+        };
         let horizon = if tx.locks.is_empty() { 0 } else { self.version_horizon(cx)? };
         for lock in &tx.locks {
             let word = Word {
@@ -284,7 +294,7 @@ impl Protocol {
                 }
                 Effect::Remove => {}
             };
-            let retain = self.retains(lock, tx.ts);
+            let retain = self.retains(lock, announced);
             cx.step(
                 if self.config.fine { "C6 keep the old version, write the row" } else { "C6 install" },
                 |db| {
@@ -310,10 +320,10 @@ impl Protocol {
         Ok(())
     }
 
-    /// Does a snapshot_ts lie between the old version and the new one (old < S <= new, S on the grid)?
-    fn retains(&self, lock: &Lock, ts: u8) -> bool {
-        let grid = self.config.grid;
-        let needed = lock.claimed.is_none() && lock.before.ts / grid < ts / grid;
+    /// May a snapshot_ts lie between the old version and the new one (old < S <= new)? The new one is behind all that
+    /// was announced, or its snapshots see it.
+    fn retains(&self, lock: &Lock, announced: u8) -> bool {
+        let needed = lock.claimed.is_none() && lock.before.ts < announced;
         needed
             && !self.breaks(Mutation::NoRetention)
             && !(lock.before.absent && self.breaks(Mutation::NoAbsentVersion))

@@ -128,12 +128,16 @@ pub enum Mutation {
     /// Old versions are dropped although a snapshot in use needs them.
     PruneIgnoresSnapshots,
     /// Readers take versions with ts <= S although versions are retained for ts < S.
-    WrongGrid,
+    BoundaryIncluded,
+    /// A boundary is used although the clock has passed it before it was announced to all.
+    NoConfirm,
+    /// A commit looks for announced boundaries before it takes its timestamp.
+    AnnouncedBeforeTs,
     /// The horizon ignores pins.
     HorizonIgnoresPins,
     /// The clock is read after the pins.
     HorizonClockLast,
-    /// (fine steps) The horizon is whatever clock and pins say now, though it has been higher.
+    /// The horizon is whatever boundary was reached last, though it has been higher.
     HorizonGoesBack,
     /// The snapshot_ts is published only when it is known.
     SnapshotPublishedLate,
@@ -202,7 +206,9 @@ impl Mutation {
         Mutation::NoRetention,
         Mutation::NoAbsentVersion,
         Mutation::PruneIgnoresSnapshots,
-        Mutation::WrongGrid,
+        Mutation::BoundaryIncluded,
+        Mutation::NoConfirm,
+        Mutation::AnnouncedBeforeTs,
         Mutation::HorizonIgnoresPins,
         Mutation::HorizonClockLast,
         Mutation::HorizonGoesBack,
@@ -250,8 +256,8 @@ pub struct Config {
     pub cells: u8,
     /// Whose pending lists scans read.
     pub owners: Owners,
-    /// snapshot_ts values are multiples of this.
-    pub grid: u8,
+    /// Boundaries are announced so far ahead of the clock.
+    pub ahead: u8,
     /// Split what is coarse by default: pinning, reading rows, installing, posting, reading pins and cells.
     pub fine: bool,
 }
@@ -265,7 +271,7 @@ impl Config {
         leaf_capacity: 4,
         cells: 16,
         owners: Owners::CountAndBits,
-        grid: 1,
+        ahead: 0,
         fine: false,
     };
 

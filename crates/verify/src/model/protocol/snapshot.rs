@@ -51,7 +51,8 @@ impl Protocol {
         })
     }
 
-    /// Announce, take the horizon as S, publish S. Announced before it is chosen, lest clean-up pass it by.
+    /// Announce the snapshot, take the horizon as S, publish S. Announced before it is chosen, lest clean-up pass it
+    /// by.
     fn choose_snapshot(&self, cx: &mut Taker<'_>, me: usize) -> Steps<Ts> {
         if !self.breaks(Mutation::SnapshotPublishedLate) {
             cx.step("snapshot: announce", |db| db.lanes[me].active = Some(Active::Snapshot(0)))?;
@@ -63,35 +64,50 @@ impl Protocol {
         })
     }
 
-    /// Raises the snapshot horizon to min(clock, pins), rounded down to the grid, and returns it.
+    /// Asks for a boundary: announces one at the clock or ahead of it, and confirms it if the clock has not passed it
+    /// until then. So whoever takes a timestamp at it or behind finds it announced. Else nothing has happened.
+    fn ask_for_boundary(&self, cx: &mut Taker<'_>) -> Steps<()> {
+        let boundary = cx.step("boundary: clock", |db| db.clock + self.config.ahead)?;
+        cx.step("boundary: announce", |db| db.announced = db.announced.max(boundary))?;
+        cx.step("boundary: confirm unless the clock has passed it", |db| {
+            if db.clock <= boundary || self.breaks(Mutation::NoConfirm) {
+                db.confirmed = db.confirmed.max(boundary);
+            }
+        })
+    }
+
+    /// Asks for a boundary, raises the snapshot horizon to the last one if the clock and all pins have reached it, and
+    /// returns the horizon.
     ///
     /// The clock is read before the pins, lest a lane pin and commit in between unnoticed. The horizon never goes back:
     /// a lane may publish a pin with a clock that it read long ago, but whatever it commits then is later than every
     /// horizon that did not see the pin.
     pub(super) fn raise_horizon(&self, cx: &mut Taker<'_>) -> Steps<Ts> {
+        self.ask_for_boundary(cx)?;
+        let boundary = cx.step("horizon: the last boundary", |db| db.confirmed)?;
+        // time passes without commits, too
+        let passes = |db: &mut Db| db.clock = db.clock.max(boundary);
         let clock_last = self.breaks(Mutation::HorizonClockLast);
-        let mut ts = Ts::MAX;
         if !clock_last {
-            ts = cx.step("horizon: clock", |db| db.clock)?;
+            cx.step("horizon: clock", passes)?;
         }
         let lanes = if self.breaks(Mutation::HorizonIgnoresPins) { 0 } else { self.program.workers.len() };
-        let oldest = |pins: &[Option<Ts>]| pins.iter().flatten().copied().min().unwrap_or(Ts::MAX);
+        let reaches = |pin: Option<Ts>| pin.is_none_or(|pin| pin >= boundary);
+        let mut reached = true;
         if self.config.fine {
             for lane in 0..lanes {
-                let pin = cx.step("horizon: pin of a lane", |db| db.lanes[lane].pin)?;
-                ts = ts.min(oldest(&[pin]));
+                reached &= cx.step("horizon: pin of a lane", |db| reaches(db.lanes[lane].pin))?;
             }
         } else if lanes > 0 {
-            ts = ts.min(cx.step("horizon: pins", |db| {
-                oldest(&db.lanes.iter().map(|lane| lane.pin).collect::<Vec<_>>())
-            })?);
+            reached = cx.step("horizon: pins", |db| db.lanes.iter().all(|lane| reaches(lane.pin)))?;
         }
         if clock_last {
-            ts = ts.min(cx.step("horizon: clock", |db| db.clock)?);
+            cx.step("horizon: clock", passes)?;
         }
-        let ts = ts / self.config.grid * self.config.grid;
         cx.step("horizon: raise", |db| {
-            db.horizon = if self.breaks(Mutation::HorizonGoesBack) { ts } else { ts.max(db.horizon) };
+            if reached && (boundary > db.horizon || self.breaks(Mutation::HorizonGoesBack)) {
+                db.horizon = boundary;
+            }
             db.horizon
         })
     }
@@ -116,7 +132,7 @@ impl Protocol {
 
     /// The version of a record at S: the newest with ts < S.
     fn version_at(&self, record: &Record, word: Word, at: Ts) -> Option<Row> {
-        let seen = |ts: Ts| if self.breaks(Mutation::WrongGrid) { ts <= at } else { ts < at };
+        let seen = |ts: Ts| if self.breaks(Mutation::BoundaryIncluded) { ts <= at } else { ts < at };
         if seen(word.ts) {
             return (!word.absent).then_some(record.row);
         }

@@ -155,6 +155,10 @@ impl Lane {
 pub struct Db {
     /// The next timestamp.
     pub clock: Ts,
+    /// The latest boundary announced: commits keep the rows from before it that they overwrite.
+    pub announced: Ts,
+    /// The latest boundary that all commits from it on know of.
+    pub confirmed: Ts,
     /// The snapshot horizon: the largest snapshot_ts ever given out or used to clean up; it never goes back.
     pub horizon: Ts,
     /// The split generation G.
@@ -179,8 +183,10 @@ impl Db {
         let table =
             |first_id| Cached::new(Table { point: vec![], tree: Tree::new(config.leaf_capacity, first_id) });
         let mut db = Db {
-            clock: config.grid,
-            horizon: 0,
+            clock: 1,
+            announced: 1,
+            confirmed: 1,
+            horizon: 1,
             generation: 0,
             records: Cached::new(vec![]),
             tables: vec![table(0), table(32)],

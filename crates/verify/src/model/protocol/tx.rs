@@ -72,6 +72,8 @@ pub(super) struct Tx {
     pub posts: Vec<u8>,
     pub holds_lane: bool,
     pub ts: Ts,
+    /// The boundary that was announced, if a mutant has looked too early.
+    pub announced: Option<Ts>,
     /// For the history.
     pub record: TxRecord,
 }
@@ -102,6 +104,7 @@ impl Protocol {
             posts: vec![],
             holds_lane: false,
             ts: 0,
+            announced: None,
             record,
         };
         let run = |cx: &mut Taker<'_>, tx: &mut Tx| {
