@@ -25,6 +25,7 @@
 //! The order in which commits take effect is that of their timestamps, and agrees with real time.
 
 mod background;
+mod boundary;
 mod change;
 mod cleanup;
 mod commit;

@@ -1,6 +1,6 @@
-//! Whether commits keep the rows that they overwrite, and for which boundaries of snapshots: see `snapshot.rs`.
+//! Whether commits keep the rows that they overwrite: while snapshots are in use, see `snapshot.rs`.
 
-use scaledb_base::Timestamp;
+use crate::boundary::Boundaries;
 use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::clock::Clock;
@@ -15,16 +15,17 @@ pub(crate) const CLOSING: u64 = 2;
 /// Retaining ends this long after the last snapshot.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// Boundaries are multiples of two to the power of this: it covers the worker's bits and some of the ticks, a quarter
-/// to half a millisecond. A snapshot that is to hold all that was committed before waits for the next boundary; and
-/// the closer boundaries lie, the more of the rows that are updated often are kept.
-const GRID_BITS: u32 =
-    if scaledb_sync::MODEL { Timestamp::ORIGIN_BITS + 3 } else { Timestamp::ORIGIN_BITS + 14 };
+/// A snapshot that need not hold all that was committed before it began takes a boundary that is not older.
+const LAG: Duration = Duration::from_millis(4);
 
 /// What all snapshots of a database share.
 pub(crate) struct Snapshots {
     pub(crate) state: CachePadded<AtomicU64>,
+    pub(crate) boundaries: Boundaries,
+    /// No snapshot that begins from now on reads at an earlier boundary.
     pub(crate) floor: CachePadded<AtomicU64>,
+    /// The confirmed boundary that the floor moves up to when it is reached.
+    pub(crate) next: AtomicU64,
     /// The first boundary for which everything is retained.
     pub(crate) since: AtomicU64,
     pub(crate) last_use: AtomicU64,
@@ -32,26 +33,23 @@ pub(crate) struct Snapshots {
     pub(crate) waiting: CachePadded<AtomicU64>,
     pub(crate) gate: Mutex<()>,
     pub(crate) linger: u64,
-}
-
-pub(crate) fn boundary_at(ts: u64) -> u64 {
-    ts >> GRID_BITS << GRID_BITS
-}
-
-pub(crate) fn boundary_after(ts: u64) -> u64 {
-    boundary_at(ts) + (1 << GRID_BITS)
+    /// [`LAG`] in ticks.
+    pub(crate) lag: u64,
 }
 
 impl Snapshots {
     pub(crate) fn new(clock: &Clock) -> Self {
         Self {
             state: CachePadded(AtomicU64::new(OFF)),
+            boundaries: Boundaries::new(clock),
             floor: CachePadded(AtomicU64::new(0)),
+            next: AtomicU64::new(0),
             since: AtomicU64::new(0),
             last_use: AtomicU64::new(0),
             waiting: CachePadded(AtomicU64::new(0)),
             gate: Mutex::new(()),
             linger: clock.ticks(LINGER),
+            lag: if scaledb_sync::MODEL { 8 } else { clock.ticks(LAG) },
         }
     }
 
@@ -66,12 +64,6 @@ impl Snapshots {
     /// [`Snapshots::since`], which is set anew before the first of them begins.
     pub(crate) fn are_off(&self) -> bool {
         self.state.load(Ordering::SeqCst) == OFF
-    }
-
-    /// Whether a snapshot could read between two commits.
-    #[inline]
-    pub(crate) fn boundary_between(&self, before: Timestamp, after: Timestamp) -> bool {
-        boundary_at(before.raw()) != boundary_at(after.raw())
     }
 
     /// Whether lanes should merge at once.

@@ -47,6 +47,10 @@ pub enum Rule {
     GraceOfSnapshots,
     /// A snapshot's boundary lies before every pin.
     BoundaryBeforePins,
+    /// A snapshot's boundary was announced before the clock came near it.
+    ConfirmBoundary,
+    /// C6: look for announced boundaries behind the timestamp.
+    TimestampBeforeBoundaries,
     /// Whoever meets an obsolete record looks its key up again.
     LookAgain,
     /// A claim in the indexlet looks whether the tree has the key.
@@ -67,7 +71,7 @@ impl Rule {
     pub const OF_DURABILITY: [Self; 2] = [Self::GraceOfDurability, Self::DependOnReads];
 
     /// The others.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::PinFirst,
         Self::Post,
         Self::PostBeforeTimestamp,
@@ -90,6 +94,8 @@ impl Rule {
         Self::GraceOfLists,
         Self::GraceOfSnapshots,
         Self::BoundaryBeforePins,
+        Self::ConfirmBoundary,
+        Self::TimestampBeforeBoundaries,
         Self::LookAgain,
         Self::LookInTree,
         Self::UndoneReads,

@@ -1,7 +1,6 @@
-//! Snapshots: read-only transactions at a boundary that every commit before it has reached.
+//! Snapshots: read-only transactions at a boundary (see `boundary.rs`) that every commit before it has reached.
 //!
-//! Boundaries lie on a grid of a quarter to half a millisecond, so that an update keeps the old row only if it is the
-//! first one since a boundary. And it does so only while snapshots are in use: *retaining* starts with
+//! Commits keep the rows that snapshots need only while snapshots are in use: *retaining* starts with
 //! the first one, which waits for the commits in flight, and ends some seconds after the last.
 //!
 //! ```text
@@ -11,7 +10,7 @@
 
 use crate::lane::NONE;
 use crate::record::{Presence, Record, Word};
-use crate::retain::{CLOSING, OFF, ON, boundary_after, boundary_at};
+use crate::retain::{CLOSING, OFF, ON};
 use crate::rules::Rule;
 use crate::scan::{AHEAD, mark_end, open_first, open_next, read_entries, rest_of};
 use crate::shared::AccShared;
@@ -30,19 +29,46 @@ use std::time::Duration;
 /// How many rounds in a row may fail to merge the entries that a snapshot waits for before it gives up.
 const FAILURES: u32 = 1_000;
 
+/// A snapshot that waits for others' commits and merges lets other threads run so often before it sleeps between two
+/// looks: mostly they need some microseconds.
+const YIELDS: u32 = 16;
+/// It does so as well, instead of spinning, while its boundary is farther ahead than this.
+const SPIN: Duration = Duration::from_micros(8);
+
 impl AccShared {
-    /// The latest boundary that all lanes have reached.
-    fn reached(&self) -> u64 {
+    /// What the clock and all pins have passed, in ticks.
+    fn passed(&self) -> u64 {
         // the clock before the pins: a commit that pins after this has a later timestamp
         let now = self.clock.now_fenced();
         let pins = if self.config.rules.on(Rule::BoundaryBeforePins) { self.min_pin() } else { NONE };
-        boundary_at(Timestamp::start_of(pins.min(now)).raw())
+        pins.min(now)
+    }
+
+    /// Moves the floor up to what is reached.
+    fn raise_floor(&self) {
+        let snapshots = &self.snapshots;
+        let passed = Timestamp::start_of(self.passed()).raw();
+        // looked at behind the clock: if rows are retained only from now on, snapshots read after this time
+        if snapshots.are_off() {
+            snapshots.floor.fetch_max(passed, Ordering::SeqCst);
+            return;
+        }
+        // not the latest boundary: pins may be behind that for ever
+        let next = snapshots.next.load(Ordering::SeqCst);
+        if next <= passed {
+            snapshots.floor.fetch_max(next, Ordering::SeqCst);
+            snapshots.next.fetch_max(snapshots.boundaries.confirmed(), Ordering::SeqCst);
+        }
     }
 
     /// Moves the floor up. Returns the boundary before which no snapshot reads, or will ever read.
     pub(crate) fn advance_floor(&self) -> u64 {
-        let reached = self.reached();
-        let floor = self.snapshots.floor.fetch_max(reached, Ordering::SeqCst).max(reached);
+        let snapshots = &self.snapshots;
+        if !snapshots.are_off() {
+            snapshots.boundaries.ask_for_later(&self.clock, &self.config.rules, snapshots.lag / 4);
+        }
+        self.raise_floor();
+        let floor = snapshots.floor.load(Ordering::SeqCst);
         // pairs with the fence in `try_begin`: a snapshot that is not seen here sees this floor
         fence(Ordering::SeqCst);
         self.lanes.iter().map(|lane| lane.snapshot.load(Ordering::Acquire)).fold(floor, u64::min)
@@ -66,17 +92,16 @@ impl AccShared {
 }
 
 impl Ctx<'_> {
-    /// Begins a snapshot: at the last boundary, or, if it is to hold all that was committed before, at the
-    /// next one.
+    /// Begins a snapshot: at a boundary that is at most [`LAG`](crate::retain) old, or, if it is to hold all that was
+    /// committed before, at one from now on.
     ///
     /// # Errors
     /// Entries that it has to wait for cannot be merged: the system has no more memory. [`Error::Stopped`].
     pub(crate) fn begin_snapshot(&mut self, deferrable: bool, go_on: &dyn Fn() -> bool) -> Result<()> {
         let shared = self.shared;
-        let least =
-            if deferrable { boundary_after(Timestamp::start_of(shared.clock.now_fenced()).raw()) } else { 0 };
+        let now = shared.clock.now_fenced();
         let boundary = loop {
-            if let Some(boundary) = self.try_begin(least, go_on)? {
+            if let Some(boundary) = self.try_begin(deferrable, now, go_on)? {
                 break boundary;
             }
             self.start_retaining(go_on)?;
@@ -91,27 +116,44 @@ impl Ctx<'_> {
     }
 
     /// Announces the snapshot, then finds its boundary. `None`: commits do not retain.
-    fn try_begin(&mut self, least: u64, go_on: &dyn Fn() -> bool) -> Result<Option<u64>> {
-        let snapshots = &self.shared.snapshots;
-        let announced = &self.lane().snapshot;
-        announced.store(snapshots.floor.load(Ordering::SeqCst), Ordering::SeqCst);
+    fn try_begin(&mut self, deferrable: bool, now: u64, go_on: &dyn Fn() -> bool) -> Result<Option<u64>> {
+        let shared = self.shared;
+        let snapshots = &shared.snapshots;
+        let at = |ticks| Timestamp::start_of(ticks).raw();
+        if !deferrable && snapshots.floor.load(Ordering::SeqCst) < at(now.saturating_sub(snapshots.lag / 16))
+        {
+            snapshots.boundaries.ask_for_later(&shared.clock, &shared.config.rules, snapshots.lag / 16);
+            shared.raise_floor();
+        }
+        let floor = snapshots.floor.load(Ordering::SeqCst);
+        self.lane().snapshot.store(floor, Ordering::SeqCst);
         // pairs with the fences in `advance_floor` and `maybe_stop_retaining`
         fence(Ordering::SeqCst);
         if snapshots.state.load(Ordering::SeqCst) != ON {
-            announced.store(NONE, Ordering::Release);
+            self.end_snapshot();
             return Ok(None);
         }
-        let least = least.max(snapshots.since.load(Ordering::Acquire));
-        let boundary = self.wait_for_lanes(go_on, |shared| {
-            let boundary = shared.reached().max(shared.snapshots.floor.load(Ordering::SeqCst));
-            (boundary >= least).then_some(boundary)
-        })?;
-        let snapshots = &self.shared.snapshots;
-        // the lane's own store above
-        debug_assert!(self.lane().snapshot.load(Ordering::Relaxed) <= boundary, "the floor was announced");
-        snapshots.floor.fetch_max(boundary, Ordering::SeqCst);
+        let since = snapshots.since.load(Ordering::Acquire);
+        if !deferrable && floor >= since.max(at(now.saturating_sub(snapshots.lag))) {
+            return Ok(Some(floor));
+        }
+        let boundary = snapshots.boundaries.ask(&shared.clock, &shared.config.rules, at(now).max(since));
+        debug_assert!(floor <= boundary, "the floor was announced");
+        self.wait_for_clock(boundary);
+        let ticks = Timestamp::from_raw(boundary).ticks();
+        self.wait_for_lanes(go_on, |shared| (shared.passed() >= ticks).then_some(()))?;
+        shared.snapshots.floor.fetch_max(boundary, Ordering::SeqCst);
         self.lane().snapshot.store(boundary, Ordering::SeqCst);
         Ok(Some(boundary))
+    }
+
+    /// Waits until the clock has passed a boundary.
+    fn wait_for_clock(&self, boundary: u64) {
+        let (clock, ticks) = (&self.shared.clock, Timestamp::from_raw(boundary).ticks());
+        let spin = clock.ticks(SPIN);
+        while let Some(left) = ticks.checked_sub(clock.now()).filter(|&left| left > 0) {
+            if left > spin { thread::yield_now() } else { scaledb_sync::hint::spin_loop() }
+        }
     }
 
     pub(crate) fn end_snapshot(&mut self) {
@@ -139,7 +181,9 @@ impl Ctx<'_> {
             return waited;
         }
         let now = shared.clock.now_fenced();
-        snapshots.since.store(boundary_after(Timestamp::start_of(now).raw()), Ordering::SeqCst);
+        let since =
+            snapshots.boundaries.ask(&shared.clock, &shared.config.rules, Timestamp::start_of(now).raw());
+        snapshots.since.store(since, Ordering::SeqCst);
         snapshots.state.store(ON, Ordering::SeqCst);
         drop(gate);
         Ok(())
@@ -156,7 +200,7 @@ impl Ctx<'_> {
             return Ok(result);
         }
         shared.snapshots.waiting.fetch_add(1, Ordering::Relaxed); // a hint
-        let mut failures = 0;
+        let (mut failures, mut rounds) = (0, 0);
         let result = loop {
             // repeated, because an entry may have to wait for a transaction that inserts its key at commit
             let merged = self.merge_old_lists(true);
@@ -174,7 +218,8 @@ impl Ctx<'_> {
             if !go_on() {
                 break Err(Error::Stopped);
             }
-            thread::sleep(Duration::from_micros(50));
+            rounds += 1;
+            if rounds <= YIELDS { thread::yield_now() } else { thread::sleep(Duration::from_micros(50)) }
         };
         shared.snapshots.waiting.fetch_sub(1, Ordering::Relaxed); // a hint
         result

@@ -55,7 +55,7 @@ const HOUSES: &[House] = &[House {
     krate: "acc",
     modules: &[
         // records; what is told and counted; what a worker keeps
-        "record", "rules", "config", "pending", "tune", "lane", "contention", "retain",
+        "record", "rules", "config", "pending", "tune", "lane", "contention", "boundary", "retain",
         // tables, and a database of them
         "table", "shared", "reader", "records", "cleanup",
         // a transaction, and a worker that runs it

@@ -45,6 +45,8 @@ struct Commit<'c, 'w> {
     now: u64,
     /// Whether the rows that are overwritten are kept for snapshots.
     retain: bool,
+    /// The latest snapshot boundary announced when C2 began, for a test.
+    announced: Timestamp,
     /// The place in the serial order; zero before C4.
     ts: Timestamp,
 }
@@ -96,6 +98,9 @@ impl Commit<'_, '_> {
     fn lock(&mut self) -> Result<()> {
         // read after the pin is published; pairs with the wait in `start_retaining`
         self.retain = self.ctx.shared.snapshots.is_retaining();
+        if self.ctx.skips(Rule::TimestampBeforeBoundaries) {
+            self.announced = self.ctx.shared.snapshots.boundaries.announced();
+        }
         // a transaction whose reads have changed fails before it has claimed anything
         self.ctx.shared.definitions_hold(self.ctx.txn, PRESENT)?;
         self.ctx.writes_are_unchanged()?;
@@ -138,7 +143,12 @@ impl Commit<'_, '_> {
     #[inline]
     fn publish(&mut self) -> Result<()> {
         if self.retain {
-            self.ctx.retain(&mut self.lane, self.ts)?;
+            // read when the timestamp is taken: every boundary up to it is announced by then
+            let announced = match self.ctx.skips(Rule::TimestampBeforeBoundaries) {
+                true => self.announced,
+                false => self.ctx.shared.snapshots.boundaries.announced(),
+            };
+            self.ctx.retain(&mut self.lane, self.ts, announced)?;
         }
         self.ctx.publish(&mut self.lane, self.ts);
         self.ctx.leave_tick(self.ts);
@@ -197,7 +207,8 @@ impl<'w> Ctx<'w> {
         if shared.domain.is_short() {
             self.local.set_purpose(self.purpose());
         }
-        let mut commit = Commit { ctx: self, lane, now, retain: false, ts: Timestamp::ZERO };
+        let mut commit =
+            Commit { ctx: self, lane, now, retain: false, announced: Timestamp::ZERO, ts: Timestamp::ZERO };
         let result = commit.run();
         let Commit { lane, .. } = commit;
         self.local.set_purpose(Purpose::Growth);

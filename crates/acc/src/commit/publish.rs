@@ -9,25 +9,35 @@ use scaledb_base::{Result, Timestamp};
 use scaledb_memory::Purpose;
 
 impl Ctx<'_> {
-    /// Keeps the rows that this commit overwrites, if a snapshot boundary lies between.
-    pub(super) fn retain(&mut self, lane: &mut LaneGuard<'_>, commit_ts: Timestamp) -> Result<()> {
+    /// Keeps the rows from before `announced`, the latest snapshot boundary announced, that this commit overwrites.
+    pub(super) fn retain(
+        &mut self,
+        lane: &mut LaneGuard<'_>,
+        commit_ts: Timestamp,
+        announced: Timestamp,
+    ) -> Result<()> {
         if self.skips(Rule::Retain) {
             return Ok(());
         }
         // versions are whole rows, and not even a delete may exceed the memory budget for them
         let purpose = self.local.set_purpose(Purpose::Relief);
-        let retained = self.retain_rows(lane, commit_ts);
+        let retained = self.retain_rows(lane, commit_ts, announced);
         self.local.set_purpose(purpose);
         retained
     }
 
-    fn retain_rows(&mut self, lane: &mut LaneGuard<'_>, commit_ts: Timestamp) -> Result<()> {
+    fn retain_rows(
+        &mut self,
+        lane: &mut LaneGuard<'_>,
+        commit_ts: Timestamp,
+        announced: Timestamp,
+    ) -> Result<()> {
         let shared = self.shared;
         for (write, held) in self.txn.writes.iter().zip(&self.txn.held) {
             let (Some(record), false) = (write.record, held.created || held.groups.0 == 0) else { continue };
             let groups = shared.tables.get(write.table)?.schema.layout().groups();
             let current = Record::current(&held.before, groups);
-            if shared.snapshots.boundary_between(current.ts(), commit_ts) {
+            if current.ts() < announced {
                 let version = record.retain(self.local, current)?;
                 lane.versions.push_back((commit_ts.raw(), version));
             }

@@ -107,7 +107,14 @@ fn commit<R>(worker: &mut AccWorker, f: impl FnOnce(&mut Commit<'_, '_>) -> R) -
     let mut ctx = worker.ctx();
     let shared = ctx.shared;
     let lane = shared.lanes[ctx.local.id().index()].lock();
-    f(&mut Commit { ctx: &mut ctx, lane, now: 0, retain: false, ts: Timestamp::ZERO })
+    f(&mut Commit {
+        ctx: &mut ctx,
+        lane,
+        now: 0,
+        retain: false,
+        announced: Timestamp::ZERO,
+        ts: Timestamp::ZERO,
+    })
 }
 
 #[test]

@@ -84,7 +84,9 @@ impl Subject for OnAcc {
         use scaledb_acc::Rule;
         use scaledb_verify::conformance::{Mutation, Noticed};
         let noticed = |rule| match rule {
-            Rule::PinFirst => Noticed::BySchedules(&["snapshots"]),
+            Rule::PinFirst | Rule::ConfirmBoundary | Rule::TimestampBeforeBoundaries => {
+                Noticed::BySchedules(&["snapshots"])
+            }
             Rule::LeaveTick => Noticed::BySchedules(&["deletes", "inserts"]),
             Rule::PostBeforeTimestamp => Noticed::BySchedules(&["inserts", "splits"]),
             Rule::Seqlock => Noticed::BySchedules(&["lengths", "deletes"]),
