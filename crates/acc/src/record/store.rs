@@ -8,8 +8,8 @@ use scaledb_row::{ColumnSet, Layout};
 use scaledb_sync::atomic::Ordering;
 
 impl Record {
-    /// Overwrites the columns of `dirty` with those of `image`; `row_words` is the row's new length if
-    /// one of them is var. The caller holds the locks of their groups, and the row fits.
+    /// Overwrites the columns of `dirty` with those of `image`. The caller holds the locks of their groups, and the
+    /// row fits.
     #[inline]
     pub fn store_columns(self, layout: &Layout, dirty: ColumnSet, image: &[u64]) {
         let shape = self.shape();
