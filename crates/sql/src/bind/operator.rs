@@ -183,7 +183,7 @@ impl Binder<'_> {
                 for (left, right) in pairs.into_iter().rev() {
                     let last = expr.is_none();
                     let behind = computed;
-                    computed |= !(is_at_hand(&left.expr) && is_at_hand(&right.expr));
+                    computed |= !(left.expr.is_at_hand() && right.expr.is_at_hand());
                     let first =
                         self.comparison(if last { name } else { strict }, left.clone(), right.clone())?;
                     expr = Some(match expr {
@@ -380,11 +380,6 @@ impl Binder<'_> {
         let matched = self.operator("~", Some(value), regex)?;
         Ok(Typed::new(negate(matched.expr, negated), Type::BOOL))
     }
-}
-
-/// Whether nothing is computed to know its value.
-fn is_at_hand(expr: &Expr) -> bool {
-    matches!(expr, Expr::Const(_) | Expr::Slot(_) | Expr::Param(_))
 }
 
 /// Whether values of a type are compared by their order.

@@ -3,7 +3,7 @@
 use super::row_filter::WARM_UP;
 use super::{Exec, Flow, Next, codec};
 use crate::plan::expr::Expr;
-use crate::plan::{Access, Bound, KeyValue, Scan};
+use crate::plan::{Access, Bound, IndexColumn, KeyValue, Scan};
 use scaledb_base::TableId;
 use scaledb_engine::{Order, PREFETCH, Range, ReadMark, RowId, Worker};
 use scaledb_keys::{KeyBuf, Nulls};
@@ -25,6 +25,11 @@ pub(crate) fn load(frame: &mut [Value], scan: &Scan, row: RowRef<'_>) -> Result<
         frame[slot] = codec::column(row, &scan.table, position)?;
     }
     Ok(())
+}
+
+/// The first key behind all that begin with one; `None` if there is none.
+fn next_prefix(mut key: KeyBuf) -> Option<KeyBuf> {
+    key.next_prefix().then_some(key)
 }
 
 /// The conditions of a scan's filter.
@@ -77,9 +82,8 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if let Some(key) = self.single_key(scan, values)? {
                     let Some(prefix) = key else { return Ok(Flow::Continue(())) };
                     let columns = scan.table.index(scan.index);
-                    let next_column = columns.get(values.len());
-                    let Some(bounds) = self.bounds(scan, prefix, next_column, low.as_ref(), high.as_ref())?
-                    else {
+                    let behind = columns.get(values.len()..).unwrap_or_default();
+                    let Some(bounds) = self.bounds(scan, prefix, behind, low, high)? else {
                         return Ok(Flow::Continue(()));
                     };
                     return self.range(scan, *index, bounds, *order, next);
@@ -88,10 +92,10 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if *order == Order::Backward {
                     prefixes.reverse();
                 }
-                let next_column = scan.table.index(scan.index).get(values.len());
+                let columns = scan.table.index(scan.index);
+                let behind = columns.get(values.len()..).unwrap_or_default();
                 for prefix in prefixes {
-                    let Some(bounds) = self.bounds(scan, prefix, next_column, low.as_ref(), high.as_ref())?
-                    else {
+                    let Some(bounds) = self.bounds(scan, prefix, behind, low, high)? else {
                         continue;
                     };
                     if self.range(scan, *index, bounds, *order, next)?.is_break() {
@@ -145,60 +149,66 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok(keys)
     }
 
-    /// The bounds of a range; `None` if it is empty.
+    /// The bounds of a range of the `columns` behind a prefix; `None` if it is empty.
     fn bounds(
         &mut self,
         scan: &Scan,
         prefix: KeyBuf,
-        column: Option<&crate::plan::IndexColumn>,
-        low: Option<&Bound>,
-        high: Option<&Bound>,
+        columns: &[IndexColumn],
+        low: &[Bound],
+        high: &[Bound],
     ) -> Result<Option<Bounds>> {
-        let next_prefix = |mut key: KeyBuf| if key.next_prefix() { Some(key) } else { None };
-        let (Some(column), true) = (column, low.is_some() || high.is_some()) else {
+        let (Some(column), true) = (columns.first(), !low.is_empty() || !high.is_empty()) else {
             let end = next_prefix(prefix.clone());
             return Ok(Some((prefix, end)));
         };
         // a comparison is not true of NULLs, which stand at an end of the range
-        let mut present = prefix.clone();
+        let mut start = prefix.clone();
         if scan.table.info.schema.columns()[column.engine].nullable {
-            present.push_null_marker(false, Nulls::Last);
+            start.push_null_marker(false, Nulls::Last);
         }
+        let mut end = next_prefix(start.clone());
         let (first, last) = if column.descending { (high, low) } else { (low, high) };
-        let start = match first {
-            None => present.clone(),
-            Some(bound) => {
-                let Some(key) = self.bound_key(scan, &prefix, column, &bound.value)? else { return Ok(None) };
-                match if bound.inclusive { Some(key) } else { next_prefix(key) } {
-                    Some(key) => key,
-                    None => return Ok(None),
-                }
+        for bound in first {
+            let Some((key, inclusive)) = self.bound_key(scan, &prefix, columns, bound)? else {
+                return Ok(None);
+            };
+            match if inclusive { Some(key) } else { next_prefix(key) } {
+                Some(key) => start = start.max(key),
+                None => return Ok(None),
             }
-        };
-        let end = match last {
-            None => next_prefix(present),
-            Some(bound) => {
-                let Some(key) = self.bound_key(scan, &prefix, column, &bound.value)? else { return Ok(None) };
-                if bound.inclusive { next_prefix(key) } else { Some(key) }
-            }
-        };
+        }
+        for bound in last {
+            let Some((key, inclusive)) = self.bound_key(scan, &prefix, columns, bound)? else {
+                return Ok(None);
+            };
+            let key = if inclusive { next_prefix(key) } else { Some(key) };
+            end = match (end, key) {
+                (Some(end), Some(key)) => Some(end.min(key)),
+                (end, key) => end.or(key),
+            };
+        }
         Ok(Some((start, end)))
     }
 
+    /// The key of a bound, and whether rows with it fit; `None` if no row fits.
     fn bound_key(
         &mut self,
         scan: &Scan,
         prefix: &KeyBuf,
-        column: &crate::plan::IndexColumn,
-        value: &Expr,
-    ) -> Result<Option<KeyBuf>> {
-        let value = self.eval(value)?;
-        if value.is_null() {
-            return Ok(None);
-        }
+        columns: &[IndexColumn],
+        bound: &Bound,
+    ) -> Result<Option<(KeyBuf, bool)>> {
         let mut key = prefix.clone();
-        codec::push_key(&mut key, &scan.table, column, &value)?;
-        Ok(Some(key))
+        for (number, (value, column)) in bound.values.iter().zip(columns).enumerate() {
+            let value = self.eval(value)?;
+            if value.is_null() {
+                // a comparison of rows is true where a field before the NULL decides it
+                return Ok((number > 0).then_some((key, false)));
+            }
+            codec::push_key(&mut key, &scan.table, column, &value)?;
+        }
+        Ok(Some((key, bound.inclusive)))
     }
 
     /// Reads one row by its key.

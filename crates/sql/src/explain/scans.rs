@@ -53,8 +53,8 @@ impl<'p> Describer<'p> {
         };
         let mut conditions = Vec::new();
         let (key, low, high) = match &scan.access {
-            Access::Point { key, .. } => (key, None, None),
-            Access::Range { key, low, high, .. } => (key, low.as_ref(), high.as_ref()),
+            Access::Point { key, .. } => (key, &[][..], &[][..]),
+            Access::Range { key, low, high, .. } => (key, &low[..], &high[..]),
         };
         for (at, value) in key.iter().enumerate().skip(scan.table.hidden_columns(scan.index)) {
             let name = self.qualified(own, &name(at));
@@ -64,13 +64,21 @@ impl<'p> Describer<'p> {
                 KeyValue::Array(expr) => format!("({name} = ANY ({}))", self.expr(expr, own)),
             });
         }
-        let name = self.qualified(own, &name(key.len()));
-        for (bound, inclusive, exclusive) in
+        for (bounds, inclusive, exclusive) in
             [(low, Compare::Ge, Compare::Gt), (high, Compare::Le, Compare::Lt)]
         {
-            if let Some(bound) = bound {
+            for bound in bounds {
                 let op = if bound.inclusive { inclusive } else { exclusive };
-                conditions.push(compared(&name, op, &self.operand(&bound.value, own)));
+                let names = (key.len()..).take(bound.values.len());
+                let names: Vec<String> = names.map(|at| self.qualified(own, &name(at))).collect();
+                conditions.push(match &bound.values[..] {
+                    [value] => compared(&names.join(""), op, &self.operand(value, own)),
+                    values => {
+                        let values: Vec<String> = values.iter().map(|value| self.expr(value, own)).collect();
+                        let row = |fields: &[String]| format!("ROW({})", fields.join(", "));
+                        compared(&row(&names), op, &row(&values))
+                    }
+                });
             }
         }
         conditions

@@ -3,21 +3,22 @@
 
 use super::implied::{implied, may_imply};
 use super::planner::Planner;
+use super::range::{Ends, range_is_exact};
 use crate::functions::ScalarFn;
 use crate::plan::IndexColumn;
 use crate::plan::expr::{Ask, Compare, Expr};
 use crate::plan::joins::{Leaf, LeafKind};
 use crate::plan::place::Loads;
-use crate::plan::{Access, Bound, BoundTable, IndexRef, KeyValue, Node, Scan, Slot, SortKey};
+use crate::plan::{Access, BoundTable, IndexRef, KeyValue, Node, Scan, Slot, SortKey};
 use scaledb_engine::Order;
 use scaledb_row::Projection;
-use scaledb_types::{Base, Type, Value};
+use scaledb_types::{Type, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How good an access is: the whole key, the number of equal columns, a range, the order, an index without the rows
-/// that are not asked for.
-pub(super) type Score = (bool, usize, bool, bool, bool);
+/// How good an access is: the whole key, the number of equal columns, the columns of the longest bound of a range, the
+/// order, an index without the rows that are not asked for.
+pub(super) type Score = (bool, usize, usize, bool, bool);
 
 /// A way to find the rows of a table.
 pub(super) struct Candidate {
@@ -149,20 +150,15 @@ impl Planner<'_> {
             let own = |key: &SortKey| matches!(key.expr, Expr::Slot(slot) if leaf.slots.contains(&slot));
             let ordered = first && !listed && !self.wish.order.is_empty() && self.wish.order.iter().all(own);
             return Candidate {
-                score: (true, found, false, !listed, hidden > 0),
+                score: (true, found, 0, !listed, hidden > 0),
                 index,
                 access: Access::Point { index: id, key },
                 consumed,
                 ordered,
             };
         }
-        let [low, high] = match columns.get(equal) {
-            Some(column) if range_is_exact(column.ty) => {
-                self.range_of(column, leaf, conditions, bound, &mut consumed)
-            }
-            _ => [None, None],
-        };
-        let ranged = low.is_some() || high.is_some();
+        let Ends { low, high } = self.ends(&columns[equal..], table, leaf, conditions, bound, &mut consumed);
+        let ranged = low.iter().chain(&high).map(|bound| bound.values.len()).max().unwrap_or(0);
         let direction = if first && !listed { self.direction(table, leaf, index, equal, &key) } else { None };
         Candidate {
             score: (false, found, ranged, direction.is_some(), hidden > 0),
@@ -204,38 +200,6 @@ impl Planner<'_> {
             key.push(value);
         }
         Equal { key, consumed, listed }
-    }
-
-    /// The ends of the range of a column, as far as conditions say; these are `consumed`.
-    fn range_of(
-        &self,
-        column: &IndexColumn,
-        leaf: &Leaf,
-        conditions: &[Expr],
-        bound: &HashSet<Slot>,
-        consumed: &mut Vec<usize>,
-    ) -> [Option<Bound>; 2] {
-        let (mut low, mut high) = (None, None);
-        let slot = leaf.slots[column.position];
-        for (number, condition) in conditions.iter().enumerate() {
-            let Some((op, value)) = compared_to(condition, slot, column.ty) else { continue };
-            if !self.available(&value, bound) {
-                continue;
-            }
-            let inclusive = matches!(op, Compare::Le | Compare::Ge);
-            match op {
-                Compare::Gt | Compare::Ge if low.is_none() => {
-                    low = Some(Bound { value, inclusive });
-                    consumed.push(number);
-                }
-                Compare::Lt | Compare::Le if high.is_none() => {
-                    high = Some(Bound { value, inclusive });
-                    consumed.push(number);
-                }
-                _ => {}
-            }
-        }
-        [low, high]
     }
 
     fn is_bound(&self, value: &KeyValue, bound: &HashSet<Slot>) -> bool {
@@ -306,12 +270,6 @@ fn has_all(leaf: &Leaf, index: IndexRef, conditions: &[Expr]) -> bool {
     partial.is_none_or(|(_, predicate)| implied(conditions, predicate))
 }
 
-/// Whether keys of the type are in the order of all values that a comparison may meet: a numeric of a fixed
-/// scale is compared with numbers of any.
-fn range_is_exact(ty: Type) -> bool {
-    !(ty.base == Base::Numeric && ty.precision_scale().is_some())
-}
-
 /// The slot that an expression is, if but for a cast that widens an integer.
 pub(super) fn widened(expr: &Expr) -> Option<(Slot, bool)> {
     match expr {
@@ -377,14 +335,4 @@ fn narrowed(expr: &Expr, wide: bool, ty: Type) -> Expr {
     }
     let function = ScalarFn::narrow(ty);
     Expr::Call(Box::new((function, vec![expr.clone()])))
-}
-
-/// The comparison that a condition makes with a column.
-fn compared_to(condition: &Expr, slot: Slot, _ty: Type) -> Option<(Compare, Expr)> {
-    let Expr::Compare(op, pair) = condition else { return None };
-    match (&pair.0, &pair.1) {
-        (Expr::Slot(found), value) if *found == slot => Some((*op, value.clone())),
-        (value, Expr::Slot(found)) if *found == slot => Some((op.flip(), value.clone())),
-        _ => None,
-    }
 }

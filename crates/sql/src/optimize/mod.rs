@@ -13,6 +13,7 @@ mod implied;
 mod order;
 mod planner;
 pub(crate) mod prepare;
+mod range;
 
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Held, Tree};

@@ -25,10 +25,11 @@ impl KeyValue {
     }
 }
 
-/// An end of a range of the column behind the equal ones.
+/// An end of a range of the columns behind the equal ones.
 #[derive(Debug)]
 pub(crate) struct Bound {
-    pub(crate) value: Expr,
+    /// A value for each of so many columns, which are compared as a row; of one direction if they are several.
+    pub(crate) values: Vec<Expr>,
     pub(crate) inclusive: bool,
 }
 
@@ -37,16 +38,17 @@ pub(crate) struct Bound {
 pub(crate) enum Access {
     /// By all columns of the primary key or of a unique index.
     Point { index: TableId, key: Vec<KeyValue> },
-    /// By leading columns of a key, and perhaps a range of the next one; all rows if there are none.
-    Range { index: TableId, key: Vec<KeyValue>, low: Option<Bound>, high: Option<Bound>, order: Order },
+    /// By leading columns of a key, and perhaps a range of the next ones, within all bounds; all rows if there are
+    /// none.
+    Range { index: TableId, key: Vec<KeyValue>, low: Vec<Bound>, high: Vec<Bound>, order: Order },
 }
 
 impl Access {
     /// What a scan is counted for: the table if it reads all of it as it is, else the index.
     pub(crate) fn counted(&self, table: &BoundTable, index: IndexRef) -> u32 {
         match self {
-            Self::Range { key, low: None, high: None, order: Order::Forward, .. }
-                if key.is_empty() && index == IndexRef::Primary =>
+            Self::Range { key, low, high, order: Order::Forward, .. }
+                if key.is_empty() && low.is_empty() && high.is_empty() && index == IndexRef::Primary =>
             {
                 table.desc.oid
             }
@@ -61,6 +63,6 @@ impl Access {
             Self::Range { key, low, high, .. } => (key, Some(low.iter().chain(high))),
         };
         key.iter().for_each(|value| value.exprs(f));
-        bounds.into_iter().flatten().for_each(|bound| f(&bound.value));
+        bounds.into_iter().flatten().flat_map(|bound| &bound.values).for_each(f);
     }
 }

@@ -309,6 +309,15 @@ impl Expr {
         has
     }
 
+    /// Whether its value is known without computing what may fail: it is there, or an integer that becomes wider.
+    pub(crate) fn is_at_hand(&self) -> bool {
+        match self {
+            Self::Const(_) | Self::Slot(_) | Self::Param(_) => true,
+            Self::Call(call) => call.0.is_widening() && call.1.iter().all(Self::is_at_hand),
+            _ => false,
+        }
+    }
+
     /// Whether a function in it may answer differently each time, those of subqueries left out.
     pub(crate) fn is_volatile(&self) -> bool {
         let mut volatile = match self {

@@ -19,6 +19,7 @@ mod locks;
 mod messages;
 mod partial;
 mod random;
+mod row_bounds;
 mod row_filter;
 mod serial;
 mod slt;
