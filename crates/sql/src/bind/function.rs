@@ -425,6 +425,17 @@ impl Binder<'_> {
         Ok(Parts { function, args: Vec::new(), direct: exprs, order, filter })
     }
 
+    /// A function whose rows are the elements of the array that another one makes of a text.
+    fn split(
+        &mut self,
+        name: &'static str,
+        array: &str,
+        args: Vec<Typed>,
+    ) -> Result<(SetCall, Vec<(String, Type)>)> {
+        let parts = self.call_typed(array, args)?;
+        Ok((SetCall::new(SetFn::Split(name), vec![parts.expr]), vec![(String::new(), Type::TEXT)]))
+    }
+
     /// A function in FROM: the call, and the names and types of its columns. An empty name is the function's.
     pub(super) fn set_call(
         &mut self,
@@ -468,6 +479,10 @@ impl Binder<'_> {
                     columns.push((own(), element));
                 }
                 Ok((SetCall::new(SetFn::Unnest, exprs), columns))
+            }
+            ("string_to_table", 2 | 3) => self.split("string_to_table", "string_to_array", args),
+            ("regexp_split_to_table", 2 | 3) => {
+                self.split("regexp_split_to_table", "regexp_split_to_array", args)
             }
             ("generate_subscripts", 2) => {
                 let mut exprs = Vec::new();

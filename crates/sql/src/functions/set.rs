@@ -14,6 +14,8 @@ pub(crate) enum SetFn {
     /// From, to, by: the sum, and the type.
     Series(ScalarFn, Type),
     Unnest,
+    /// The elements of the array that a function of another name makes of a text.
+    Split(&'static str),
     Subscripts,
     /// The elements of an array, and their numbers from 1.
     Expand,
@@ -24,7 +26,8 @@ pub(crate) enum SetFn {
 
 /// Whether a name is that of a function that returns a set.
 pub(crate) fn returns_set(name: &str) -> bool {
-    ["unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "pg_get_keywords"].contains(&name)
+    let known = ["unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "pg_get_keywords"];
+    known.contains(&name) || ["string_to_table", "regexp_split_to_table"].contains(&name)
 }
 
 impl SetFn {
@@ -37,7 +40,7 @@ impl SetFn {
         match self {
             Self::One => return next(args.to_vec()),
             Self::Keywords => {}
-            Self::Unnest => return unnest(args, next),
+            Self::Unnest | Self::Split(_) => return unnest(args, next),
             Self::Expand => {
                 let Value::Array(array) = &args[0] else { return done };
                 for (at, value) in array.values().iter().enumerate() {

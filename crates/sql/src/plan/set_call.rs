@@ -41,6 +41,7 @@ impl SetCall {
         match self.function {
             SetFn::Series(..) => "generate_series",
             SetFn::Unnest => "unnest",
+            SetFn::Split(name) => name,
             SetFn::Subscripts => "generate_subscripts",
             SetFn::Expand => "_pg_expandarray",
             SetFn::Keywords => "pg_get_keywords",

@@ -1,0 +1,22 @@
+-- texts split into rows
+create table w (id int primary key, line text, sep text);
+insert into w values (1, 'a,b,,c', ','), (2, '', ','), (3, null, ','), (4, 'x--y', '--'), (5, 'abc', null);
+select string_to_table('a,b,c', ',');
+select * from string_to_table('a,b,c', ',');
+select q.word, q.n from string_to_table('a,b,c', ',') with ordinality q (word, n);
+select part from string_to_table('a,b,c', ',', 'b') part;
+select id, part, n from w, string_to_table(line, sep) with ordinality q (part, n) order by id, n;
+select id, string_to_table(line, sep) from w order by 1, 2;
+select w.id, p from w left join lateral string_to_table(w.line, w.sep) p on true order by 1, 2;
+select count(*) from string_to_table(null, ',');
+select regexp_split_to_table('one  two three', '\s+');
+select * from regexp_split_to_table('aXbxc', 'x', 'i');
+select p, n from regexp_split_to_table('abc', '') with ordinality as q (p, n);
+select w.id, p from w, lateral regexp_split_to_table(line, '[,-]+') p order by 1, 2;
+select regexp_split_to_table('a1b2c', '\d'), generate_series(1, 2);
+select regexp_split_to_table('abc', 'b', 'g');
+select regexp_split_to_table('abc', 'b', 'z');
+select regexp_split_to_table('abc', '(');
+select string_to_table(1, 2);
+select string_to_table('a');
+select id from w where string_to_table(line, sep) = 'a';
