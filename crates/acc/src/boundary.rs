@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   ask       b = clock + AHEAD;  announced = max(announced, b)
-//!             if the clock is still before b:  confirmed = max(confirmed, b)
+//!             if the clock is still before b - SKEW:  confirmed = max(confirmed, b)
 //!   commit    takes its timestamp c, then reads `announced`: overwritten rows from before it are kept
 //!   so        b ≤ c, b confirmed  →  c was taken when b was announced  →  rows from before b are kept
 //! ```
@@ -20,10 +20,11 @@ use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::clock::Clock;
 use std::time::Duration;
 
-/// A boundary lies so far ahead of the clock: longer than it takes to announce it.
-const AHEAD: Duration = Duration::from_micros(4);
-/// It is confirmed if the clock is before it by so much: more than the counters of two cores differ by.
-const MARGIN: Duration = Duration::from_micros(1);
+/// Cores whose counters are trusted differ by less. A boundary is confirmed if the clock is before it by as much: a
+/// commit on a core whose counter is ahead by more could take a timestamp behind a boundary that it does not see.
+pub(crate) const SKEW: Duration = Duration::from_micros(2);
+/// A boundary lies so far ahead of the clock: [`SKEW`], and longer than it takes to announce it.
+const AHEAD: Duration = Duration::from_micros(5);
 /// Boundaries do not lie closer: a row that is updated all the time is kept once for each.
 const SPACING: Duration = Duration::from_micros(64);
 
@@ -38,7 +39,7 @@ pub(crate) struct Boundaries {
     /// ```
     confirmed: CachePadded<AtomicU64>,
     ahead: u64,
-    margin: u64,
+    skew: u64,
     spacing: u64,
 }
 
@@ -49,7 +50,7 @@ impl Boundaries {
             announced: CachePadded(AtomicU64::new(0)),
             confirmed: CachePadded(AtomicU64::new(0)),
             ahead: ticks(AHEAD, 1),
-            margin: ticks(MARGIN, 0),
+            skew: ticks(SKEW, 0),
             spacing: ticks(SPACING, 1),
         }
     }
@@ -85,8 +86,10 @@ impl Boundaries {
 
     /// Asks for a boundary if the last is older than this many ticks, for those who need one later.
     pub(crate) fn ask_for_later(&self, clock: &Clock, rules: &Rules, age: u64) {
-        let last = Timestamp::from_raw(self.confirmed()).ticks();
-        if last + age < clock.now() {
+        let is_old = || Timestamp::from_raw(self.confirmed()).ticks() + age < clock.now();
+        // one that was passed before it could be confirmed is followed by one that lies farther ahead; once more is
+        // enough, for the next who comes here asks, too
+        if is_old() && self.ask_once(clock, rules) && is_old() {
             self.ask_once(clock, rules);
         }
     }
@@ -102,7 +105,7 @@ impl Boundaries {
         self.announced.fetch_max(boundary, Ordering::SeqCst);
         // whoever reads a clock that has reached the boundary does so behind this reading, and sees it announced
         let now = clock.now_fenced();
-        if now + self.margin < ticks || !rules.on(Rule::ConfirmBoundary) {
+        if now + self.skew < ticks || !rules.on(Rule::ConfirmBoundary) {
             self.confirmed.fetch_max(boundary, Ordering::SeqCst);
         }
         true

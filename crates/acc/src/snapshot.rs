@@ -82,6 +82,9 @@ impl AccShared {
             self.clock.now().saturating_sub(snapshots.last_use.load(Ordering::Relaxed)) > snapshots.linger;
         if (unused || self.domain.is_short()) && snapshots.state.load(Ordering::Relaxed) == ON {
             let _gate = snapshots.gate.lock();
+            if snapshots.state.load(Ordering::SeqCst) != ON {
+                return;
+            }
             snapshots.state.store(CLOSING, Ordering::SeqCst);
             // pairs with the fence in `try_begin`: a snapshot that has seen `ON` is seen here
             fence(Ordering::SeqCst);

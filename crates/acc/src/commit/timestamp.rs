@@ -1,12 +1,9 @@
 //! C4: the timestamp, which is the place in the serial order, and how it agrees with real time.
 
+use crate::boundary::SKEW;
 use crate::rules::Rule;
 use crate::worker::Ctx;
 use scaledb_base::Timestamp;
-use std::time::Duration;
-
-/// Cores whose counters can be trusted differ by less.
-const SKEW: Duration = Duration::from_millis(1);
 
 impl Ctx<'_> {
     /// C4: takes a unique timestamp, after all locks and posts are visible, and later than every commit that was read.

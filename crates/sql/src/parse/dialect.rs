@@ -7,13 +7,24 @@
 use super::sequence;
 use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident, Interval, Statement, TrimWhereField, Value};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
-use sqlparser::keywords::Keyword;
+use sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 use std::any::TypeId;
 use std::cell::Cell;
 
 const POSTGRES: PostgreSqlDialect = PostgreSqlDialect {};
+
+/// PostgreSQL's words that are not names of output columns without AS, as far as the parser knows them.
+#[rustfmt::skip]
+const NAMES_BEHIND_AS: &[Keyword] = &[
+    Keyword::ARRAY, Keyword::AS, Keyword::CHAR, Keyword::CHARACTER, Keyword::CREATE, Keyword::DAY, Keyword::EXCEPT,
+    Keyword::FETCH, Keyword::FILTER, Keyword::FOR, Keyword::FROM, Keyword::GRANT, Keyword::GROUP, Keyword::HAVING,
+    Keyword::HOUR, Keyword::INTERSECT, Keyword::INTO, Keyword::LIMIT, Keyword::MINUTE,
+    Keyword::MONTH, Keyword::OFFSET, Keyword::ON, Keyword::ORDER, Keyword::OVER, Keyword::OVERLAPS,
+    Keyword::PRECISION, Keyword::RETURNING, Keyword::SECOND, Keyword::TO, Keyword::UNION, Keyword::VARYING,
+    Keyword::WHERE, Keyword::WINDOW, Keyword::WITH, Keyword::WITHIN, Keyword::WITHOUT, Keyword::YEAR,
+];
 
 /// The dialect of one parse.
 #[derive(Debug)]
@@ -287,6 +298,11 @@ impl Dialect for Bounded {
 
     fn is_identifier_part(&self, ch: char) -> bool {
         POSTGRES.is_identifier_part(ch)
+    }
+
+    // a word that PostgreSQL takes for the name of an output column only behind AS: `SELECT 1 ON CONFLICT ..`
+    fn is_column_alias(&self, kw: &Keyword, _: &mut Parser<'_>) -> bool {
+        !RESERVED_FOR_COLUMN_ALIAS.contains(kw) && !NAMES_BEHIND_AS.contains(kw)
     }
 
     fn is_reserved_for_identifier(&self, kw: Keyword) -> bool {

@@ -57,3 +57,15 @@ create table pk (a int, b int, primary key (b, a));
 insert into pk values (1, 1), (2, 1), (1, 2);
 select * from pk where b = 1 order by a;
 select * from pk where b = 1 and a > 1;
+
+-- a CHECK stays if the column that goes has the name of a function, a type or a keyword in it
+create table named_so (length int, date int, text int, "and" int, year int, b text check (length(b) > 2), d date check (d > date '2020-01-01' and b::text <> 'xxx' and extract(year from d) > 2021), check ("and" > 0 or length < 3));
+alter table named_so drop length, drop date, drop text, drop year;
+insert into named_so values (1, 'a', '2022-01-01');
+insert into named_so values (1, 'abc', '2019-01-01');
+insert into named_so values (1, 'abc', '2021-01-01');
+insert into named_so values (-1, 'abc', '2022-01-01');
+alter table named_so drop "and";
+insert into named_so values ('abc', '2022-01-01');
+insert into named_so values ('a', '2022-01-01');
+drop table named_so;

@@ -79,3 +79,17 @@ insert into loose select 'no';
 prepare loosely as insert into loose select $1, $2, $3, $4 from generate_series(1, 1);
 execute loosely (8, '2024-02-05', 'z', 2.25);
 select * from loose order by n;
+
+-- ON CONFLICT behind a query: ON is no name of a column
+create table behind_query (a int primary key, b int);
+insert into behind_query select 1, 2 on conflict do nothing;
+insert into behind_query select 1, 3 on conflict (a) do update set b = excluded.b;
+insert into behind_query select 7, 1 union select 8, 1 on conflict do nothing;
+select * from behind_query order by a;
+select 1 on;
+select 1 to;
+select 1 over;
+select 1 year;
+select 1 as year;
+select a b from behind_query order by 1;
+drop table behind_query;

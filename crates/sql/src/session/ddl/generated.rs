@@ -133,6 +133,20 @@ impl<E: Engine> Session<E> {
             .hint("Drop what uses it, rename the column, and make the other one again."))
     }
 
+    /// Drops the CHECK constraints that name a column which the table no longer has. Words that look like its name, a
+    /// function's say, do not count.
+    pub(super) fn drop_checks_without_column(&self, desc: &mut TableDesc) -> Result<()> {
+        if desc.checks.is_empty() {
+            return Ok(());
+        }
+        let fresh = self.unmade(desc)?;
+        desc.checks.retain(|check| {
+            let ast = crate::parse::expression(&check.expression);
+            ast.is_ok_and(|ast| self.bind_over(&fresh, |binder| binder.expr(&ast)).is_ok())
+        });
+        Ok(())
+    }
+
     /// DROP EXPRESSION: the column keeps its values, and takes others from now on.
     pub(super) fn drop_expression(&mut self, mut desc: TableDesc, at: usize, if_exists: bool) -> Result<()> {
         if desc.columns[at].generated.take().is_none() {

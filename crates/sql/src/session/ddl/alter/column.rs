@@ -147,10 +147,10 @@ impl<E: Engine> Session<E> {
         desc.foreign_keys.retain(|key| {
             !(key.columns.contains(&attnum) || key.table == desc.oid && key.referred.contains(&attnum))
         });
-        desc.checks.retain(|check| !mentions(&check.expression, name));
         let mut values = Self::identity(table);
         values.remove(at);
         desc.columns.remove(at);
+        self.drop_checks_without_column(&mut desc)?;
         let owned: Vec<u32> = self
             .state
             .catalog
@@ -380,10 +380,4 @@ impl<E: Engine> Session<E> {
         self.begin_behind()?;
         self.replace(table, desc)
     }
-}
-
-/// Whether an expression has a name in it.
-fn mentions(expression: &str, name: &str) -> bool {
-    use crate::parse::lex::{Lexer, name_of};
-    Lexer::new(expression).any(|token| name_of(token, expression).as_deref() == Some(name))
 }
