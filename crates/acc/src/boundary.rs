@@ -39,7 +39,8 @@ pub(crate) struct Boundaries {
     /// ```
     confirmed: CachePadded<AtomicU64>,
     ahead: u64,
-    skew: u64,
+    /// [`SKEW`] in ticks.
+    pub(crate) skew: u64,
     spacing: u64,
 }
 

@@ -24,6 +24,12 @@ pub(crate) struct Snapshots {
     pub(crate) boundaries: Boundaries,
     /// No snapshot that begins from now on reads at an earlier boundary.
     pub(crate) floor: CachePadded<AtomicU64>,
+    /// In builds with assertions, the latest boundary before which clean-up may have freed versions.
+    ///
+    /// ```text
+    ///   freed ≤ S of every snapshot that runs or will run
+    /// ```
+    pub(crate) freed: AtomicU64,
     /// The confirmed boundary that the floor moves up to when it is reached.
     pub(crate) next: AtomicU64,
     /// The first boundary for which everything is retained.
@@ -43,6 +49,7 @@ impl Snapshots {
             state: CachePadded(AtomicU64::new(OFF)),
             boundaries: Boundaries::new(clock),
             floor: CachePadded(AtomicU64::new(0)),
+            freed: AtomicU64::new(0),
             next: AtomicU64::new(0),
             since: AtomicU64::new(0),
             last_use: AtomicU64::new(0),

@@ -49,6 +49,8 @@ pub enum Rule {
     BoundaryBeforePins,
     /// A snapshot's boundary was announced before the clock came near it.
     ConfirmBoundary,
+    /// A snapshot reads at no boundary that it looked up before it was announced.
+    FloorBehindAnnouncement,
     /// C6: look for announced boundaries behind the timestamp.
     TimestampBeforeBoundaries,
     /// Whoever meets an obsolete record looks its key up again.
@@ -71,7 +73,7 @@ impl Rule {
     pub const OF_DURABILITY: [Self; 2] = [Self::GraceOfDurability, Self::DependOnReads];
 
     /// The others.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::PinFirst,
         Self::Post,
         Self::PostBeforeTimestamp,
@@ -95,6 +97,7 @@ impl Rule {
         Self::GraceOfSnapshots,
         Self::BoundaryBeforePins,
         Self::ConfirmBoundary,
+        Self::FloorBehindAnnouncement,
         Self::TimestampBeforeBoundaries,
         Self::LookAgain,
         Self::LookInTree,

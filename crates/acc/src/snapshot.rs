@@ -71,7 +71,12 @@ impl AccShared {
         let floor = snapshots.floor.load(Ordering::SeqCst);
         // pairs with the fence in `try_begin`: a snapshot that is not seen here sees this floor
         fence(Ordering::SeqCst);
-        self.lanes.iter().map(|lane| lane.snapshot.load(Ordering::Acquire)).fold(floor, u64::min)
+        let oldest =
+            self.lanes.iter().map(|lane| lane.snapshot.load(Ordering::Acquire)).fold(floor, u64::min);
+        if cfg!(debug_assertions) {
+            snapshots.freed.fetch_max(oldest, Ordering::SeqCst);
+        }
+        oldest
     }
 
     /// Ends the retaining when no snapshot runs and none has begun for a while; at once while memory is short, for the
@@ -128,20 +133,29 @@ impl Ctx<'_> {
             snapshots.boundaries.ask_for_later(&shared.clock, &shared.config.rules, snapshots.lag / 16);
             shared.raise_floor();
         }
-        let floor = snapshots.floor.load(Ordering::SeqCst);
-        self.lane().snapshot.store(floor, Ordering::SeqCst);
+        let announced = snapshots.floor.load(Ordering::SeqCst);
+        self.lane().snapshot.store(announced, Ordering::SeqCst);
         // pairs with the fences in `advance_floor` and `maybe_stop_retaining`
         fence(Ordering::SeqCst);
         if snapshots.state.load(Ordering::SeqCst) != ON {
             self.end_snapshot();
             return Ok(None);
         }
+        // once more, behind the fence: who raised it before the announcement was seen may have freed what the floor
+        // that was announced needs
+        let floor = match shared.config.rules.on(Rule::FloorBehindAnnouncement) {
+            true => snapshots.floor.load(Ordering::SeqCst),
+            false => announced,
+        };
         let since = snapshots.since.load(Ordering::Acquire);
         if !deferrable && floor >= since.max(at(now.saturating_sub(snapshots.lag))) {
+            if floor > announced {
+                self.lane().snapshot.store(floor, Ordering::Release); // the earlier one holds until it is seen
+            }
             return Ok(Some(floor));
         }
         let boundary = snapshots.boundaries.ask(&shared.clock, &shared.config.rules, at(now).max(since));
-        debug_assert!(floor <= boundary, "the floor was announced");
+        debug_assert!(floor <= boundary, "floors are confirmed boundaries, or times before `since`");
         self.wait_for_clock(boundary);
         let ticks = Timestamp::from_raw(boundary).ticks();
         self.wait_for_lanes(go_on, |shared| (shared.passed() >= ticks).then_some(()))?;
@@ -183,9 +197,9 @@ impl Ctx<'_> {
             snapshots.state.store(OFF, Ordering::SeqCst);
             return waited;
         }
-        let now = shared.clock.now_fenced();
-        let since =
-            snapshots.boundaries.ask(&shared.clock, &shared.config.rules, Timestamp::start_of(now).raw());
+        // behind all that other cores' clocks have read while it was off: those are floors, and no boundaries
+        let now = Timestamp::start_of(shared.clock.now_fenced() + snapshots.boundaries.skew);
+        let since = snapshots.boundaries.ask(&shared.clock, &shared.config.rules, now.raw());
         snapshots.since.store(since, Ordering::SeqCst);
         snapshots.state.store(ON, Ordering::SeqCst);
         drop(gate);
@@ -283,7 +297,12 @@ impl Ctx<'_> {
             record = unsafe { Record::from_raw(self.txn.row[0]) };
         }
         let home = base.unwrap_or(table);
-        match record.read_at(boundary, home.schema.layout(), cols, &mut self.txn.row) {
+        let row = record.read_at(boundary, home.schema.layout(), cols, &mut self.txn.row);
+        debug_assert!(
+            self.shared.snapshots.freed.load(Ordering::SeqCst) <= boundary.raw(),
+            "what a running snapshot needs was given to clean-up"
+        );
+        match row {
             Presence::Live(words) => Some((RowLocation::Record(record), words)),
             Presence::Absent => None,
         }

@@ -118,6 +118,7 @@ macro_rules! conformance {
             full_indexlets_and_synchronous_tables
             index_updates
             snapshots_against_commits
+            snapshots_against_updates
             rows_of_changing_length
             updates_of_hot_rows
             rules_that_real_threads_seldom_need

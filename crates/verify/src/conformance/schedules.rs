@@ -82,6 +82,12 @@ fn plan<S: Subject>(program: &str, seed: u64) -> Plan {
             let mix = Mix { snapshots: 350, deferrable: 300, update: 60, delete: 20, insert: 20, ..QUIET };
             small(seed, &plain(tables.others), 3, mix)
         }
+        // snapshots that begin while versions are freed
+        "versions" => {
+            let mix =
+                Mix { snapshots: 500, deferrable: 50, update: 80, get: 20, delete: 0, insert: 0, ..QUIET };
+            Plan { threads: 2, transactions: 6, ..small(seed, &[tables.row.plain()], 1, mix) }
+        }
         "lengths" => {
             let mix = Mix { update: 80, get: 60, ..QUIET };
             small(seed, &[tables.row.plain()], 1, mix)
@@ -133,6 +139,11 @@ pub fn index_updates<S: Subject>() {
 /// Snapshots beside writers.
 pub fn snapshots_against_commits<S: Subject>() {
     test::<S>("snapshots", u64::MAX);
+}
+
+/// Snapshots of a row that is updated all the time.
+pub fn snapshots_against_updates<S: Subject>() {
+    test::<S>("versions", u64::MAX);
 }
 
 /// Rows whose length changes while they are read.

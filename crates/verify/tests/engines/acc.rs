@@ -87,6 +87,7 @@ impl Subject for OnAcc {
             Rule::PinFirst | Rule::ConfirmBoundary | Rule::TimestampBeforeBoundaries => {
                 Noticed::BySchedules(&["snapshots"])
             }
+            Rule::FloorBehindAnnouncement => Noticed::BySchedules(&["versions"]),
             Rule::LeaveTick => Noticed::BySchedules(&["deletes", "inserts"]),
             Rule::PostBeforeTimestamp => Noticed::BySchedules(&["inserts", "splits"]),
             Rule::Seqlock => Noticed::BySchedules(&["lengths", "deletes"]),
