@@ -46,7 +46,8 @@ pub struct Options {
     pub response_timeout: Duration,
     /// After how long it is asked again who serves which slot, if nothing has failed before.
     pub refresh: Duration,
-    /// How often a transaction is tried.
+    /// How often a transaction is tried; the pauses between are random, up to twice as long each time, from
+    /// [`Config::delay`] to [`Config::max_delay`].
     pub attempts: u32,
 }
 

@@ -176,7 +176,9 @@ impl Session {
             match met {
                 OperationError::Conflict { floor: next, .. } if attempt < attempts => {
                     floor = Some(*next);
-                    let longest = self.state.config().delay.0.saturating_mul(u64::from(attempt.min(16)));
+                    // up to twice as long each time: one that always met others at shorter pauses gets its turn
+                    let (delay, most) = (self.state.config().delay.0, self.state.config().max_delay.0);
+                    let longest = delay.saturating_mul(1 << (attempt.min(20) - 1)).min(most);
                     let pause = u64::from_ne_bytes(random()?) % (longest + 1);
                     tokio::time::sleep(Duration::from_micros(pause)).await;
                 }
