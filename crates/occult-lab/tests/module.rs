@@ -455,6 +455,30 @@ fn random_arguments_do_not_end_the_server() {
     assert_eq!(text(&item(node, "key-3")).as_deref(), Some("again"));
 }
 
+/// A commit does not write over the state that it changes, whatever lock was restored.
+#[test]
+fn a_restored_lock_does_not_name_the_state_of_a_slot() {
+    let mut options = one_master();
+    options.lines.push("enable-debug-command yes".to_owned());
+    let Some(lab) = lab(options) else { return };
+    let node = &lab.nodes()[0];
+    let pid = node.info("process_id");
+    let state = state_key("key-1");
+    let twin = state.replacen("occult", "xccult", 1);
+    let home = slot_of(twin.as_bytes());
+    let lock = prepared(done(node.occult(&prepare(5, &twin, home, "p", 60_000_000))));
+    let mut connection = node.connect().unwrap();
+    redis::cmd("DEBUG").arg("SET-SKIP-CHECKSUM-VALIDATION").arg(1).exec(&mut connection).unwrap();
+    let mut dump: Vec<u8> = node.ask(&["DUMP", state]).unwrap();
+    let at = dump.windows(twin.len()).position(|bytes| bytes == twin.as_bytes()).unwrap();
+    dump[at..at + state.len()].copy_from_slice(state.as_bytes());
+    let restored = redis::cmd("RESTORE").arg(state).arg(0).arg(dump).arg("REPLACE").exec(&mut connection);
+    assert!(restored.is_err_and(|error| !error.is_io_error()), "{}", node.log());
+    done(node.occult(&commit(5, &twin, home, &lock)));
+    assert_eq!(text(&item(node, &twin)).as_deref(), Some("p"));
+    assert_eq!(node.info("process_id"), pid);
+}
+
 /// The key, the value and the number of keys that a command may have.
 #[test]
 fn what_exceeds_a_limit_is_refused() {

@@ -2,6 +2,8 @@
 
 use smallvec::SmallVec;
 
+use crate::limits::MAX_KEY;
+use crate::slot::is_slot_key;
 use crate::{Datacenter, Incarnation, Micros, Slot, Stamp, TxnId};
 
 /// Bytes, or a text, that nobody of ours has written.
@@ -71,6 +73,12 @@ impl<'a> Reader<'a> {
     pub(crate) fn bytes(&mut self, max: usize) -> Result<&'a [u8], Malformed> {
         let count = self.count(max)?;
         self.take(count)
+    }
+
+    /// A key that is not that of a slot's state: who changes the state would write over it.
+    pub(crate) fn key(&mut self) -> Result<&'a [u8], Malformed> {
+        let key = self.bytes(MAX_KEY)?;
+        if is_slot_key(key) { Err(Malformed("the key of a slot's state")) } else { Ok(key) }
     }
 
     pub(crate) fn stamp(&mut self) -> Result<Stamp, Malformed> {

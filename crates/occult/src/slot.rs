@@ -40,6 +40,14 @@ pub fn slot_key(slot: Slot) -> &'static str {
     &names.text[begin as usize..names.ends[at] as usize]
 }
 
+/// Whether a key is the one of the state of its slot.
+pub(crate) fn is_slot_key(key: &[u8]) -> bool {
+    key.starts_with(PREFIX.as_bytes()) && key == slot_key(slot_of(key)).as_bytes()
+}
+
+/// How each name begins.
+const PREFIX: &str = "occult:{";
+
 /// All names one after the other: 16,384 texts of their own would take three times as much memory, in each server.
 struct Names {
     text: String,
@@ -64,7 +72,7 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| {
     }
     let (mut text, mut ends) = (String::new(), Vec::with_capacity(numbers.len()));
     for number in numbers.into_iter().flatten() {
-        text.push_str(&format!("occult:{{{number}}}"));
+        text.push_str(&format!("{PREFIX}{number}}}"));
         ends.push(text.len() as u32);
     }
     text.shrink_to_fit();
@@ -111,6 +119,7 @@ mod tests {
     fn each_slot_has_a_key_of_its_own_in_it() {
         for slot in (0..Slot::COUNT).map(Slot) {
             assert_eq!(slot_of(slot_key(slot).as_bytes()), slot);
+            assert!(is_slot_key(slot_key(slot).as_bytes()));
             assert!(slot_key(slot).len() <= 16);
         }
     }

@@ -153,7 +153,10 @@ impl Effect {
         let mut reader = Reader::new(bytes);
         let incarnation = reader.incarnation()?;
         let (datacenter, settled, anew) = (reader.datacenter()?, reader.flag()?, reader.flag()?);
-        let Some(put) = Self::put_of(bytes) else { return Ok(None) };
+        if reader.byte()? != Self::PUT {
+            return Ok(None);
+        }
+        let put = Put { key: reader.key()?, version: reader.rest() };
         let (stamp, ..) = Entry::split(put.version)?;
         let action = Action::Advance(stamp);
         Ok(Some((Self { incarnation, datacenter, settled, anew, action }, put)))
@@ -170,7 +173,7 @@ impl Effect {
         let (datacenter, settled, anew) = (reader.datacenter()?, reader.flag()?, reader.flag()?);
         let action = match reader.byte()? {
             Self::PUT => {
-                let key = reader.bytes(MAX_KEY)?.into();
+                let key = reader.key()?.into();
                 let entry = Entry::from_bytes(reader.rest())?;
                 return Ok(Self {
                     incarnation,
@@ -181,7 +184,7 @@ impl Effect {
                 });
             }
             1 => Action::Erase {
-                key: reader.bytes(MAX_KEY)?.into(),
+                key: reader.key()?.into(),
                 stamp: reader.stamp()?,
                 deps: Timestamp::decode(&mut reader)?,
             },

@@ -12,7 +12,7 @@ use records::Records;
 use smallvec::SmallVec;
 
 use crate::codec::{self, Malformed, Reader};
-use crate::limits::{MAX_INCARNATIONS, MAX_KEY, MAX_WRITES};
+use crate::limits::{MAX_INCARNATIONS, MAX_WRITES};
 use crate::{Datacenter, Effect, Incarnation, Micros, Server, Slot, Stamp, Timestamp, TxnId, Value};
 
 /// What a transaction does with a key at its commit.
@@ -393,7 +393,7 @@ impl Lock {
         let lease_until = reader.micros()?;
         let mut writes = Vec::new();
         for _ in 0..reader.count(MAX_WRITES)? {
-            let key = reader.bytes(MAX_KEY)?.into();
+            let key = reader.key()?.into();
             writes.push(Write { key, value: effect::content(reader)? });
         }
         Ok(Self { txn, home, stamp, lease_until, writes })

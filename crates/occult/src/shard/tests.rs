@@ -835,3 +835,29 @@ fn bytes_of_versions_are_answered_and_stored_as_they_are() {
     }
     assert_eq!((shard, keys), before);
 }
+
+#[test]
+fn no_bytes_name_the_state_of_a_slot_as_a_key() {
+    let name = crate::slot_key(slot());
+    // of the same length, behind the tag
+    let text = "x".repeat(name.len() - key("").len());
+    let twin = key(&text);
+    let renamed = |mut bytes: Vec<u8>| {
+        let at = bytes.windows(twin.len()).position(|part| part == &twin[..]).unwrap();
+        bytes[at..at + name.len()].copy_from_slice(name.as_bytes());
+        bytes
+    };
+    let mut host = Host::master(1);
+    host.write(&text, "one", &Known::default()).unwrap();
+    host.delete(&text, &Known::default()).unwrap();
+    host.prepare(1, &text, Some("two")).unwrap();
+    assert_eq!(host.stream.len(), 3);
+    for effect in &host.stream {
+        let bytes = renamed(effect.to_bytes());
+        assert!(Effect::from_bytes(&bytes).is_err(), "{effect:?}");
+        let (mut shard, mut keys) = (Shard::default(), HashMap::new());
+        assert!(shard.apply_bytes(slot(), &bytes, &mut keys).is_err(), "{effect:?}");
+        assert!(shard.is_new() && keys.is_empty());
+    }
+    assert!(Shard::from_bytes(&renamed(host.shard.to_bytes())).is_err());
+}

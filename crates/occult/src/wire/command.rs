@@ -4,6 +4,7 @@ use super::{Call, Known, Prepare, Refused, Reply};
 use crate::codec::{self, Malformed};
 use crate::limits::{MAX_KEY, MAX_PARTS, MAX_READ_KEYS, MAX_VALUE, MAX_WRITES};
 use crate::shard::effect;
+use crate::slot::is_slot_key;
 use crate::{
     Micros, Planned, Server, Shard, Slot, Stamp, Store, Timestamp, TxnId, Value, Write, slot_key, slot_of,
 };
@@ -296,9 +297,8 @@ impl Command {
     pub fn parse(args: &[&[u8]]) -> Result<Self, Refused> {
         let (name, args) = args.split_first().ok_or(Malformed("no command"))?;
         let is = |wanted: &str| {
-            name.strip_prefix(b"OCCULT.")
-                .or_else(|| name.strip_prefix(b"occult."))
-                .is_some_and(|name| name.eq_ignore_ascii_case(wanted.as_bytes()))
+            let (family, name) = name.split_at_checked(7).unwrap_or_default();
+            family.eq_ignore_ascii_case(b"OCCULT.") && name.eq_ignore_ascii_case(wanted.as_bytes())
         };
         let command = match *args {
             [slot, ref keys @ ..] if is("READ") => Self::Read { keys: keys_of(slot, keys)? },
@@ -435,7 +435,7 @@ fn check_key(slot: Slot, key: &[u8]) -> Result<(), Refused> {
     if slot_of(key) != slot {
         return Err(Malformed("the key is in another slot").into());
     }
-    if key == slot_key(slot).as_bytes() {
+    if is_slot_key(key) {
         return Err(Malformed("that key is the slot's own").into());
     }
     Ok(())

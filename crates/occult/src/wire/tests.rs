@@ -59,6 +59,10 @@ fn commands_come_back_and_fit_their_table() {
         let args = command.to_args();
         let views: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
         assert_eq!(Command::parse(&views).as_ref(), Ok(&command));
+        // as the server takes any case of letters for the same command
+        let mixed = [&args[0][..1], &args[0][1..].to_ascii_lowercase()].concat();
+        let mixed = [&[&mixed[..]], &views[1..]].concat();
+        assert_eq!(Command::parse(&mixed).as_ref(), Ok(&command));
         let name = std::str::from_utf8(&args[0]).unwrap();
         let spec = COMMANDS.iter().find(|spec| spec.name == name).unwrap();
         let count = args.len() as i64;
