@@ -183,7 +183,7 @@ const WIDE: [[u64; 3]; 3] = [[0, 11_326, 60_949], [11_314, 0, 50_002], [60_957, 
 
 impl Effort {
     fn keys(&self) -> u64 {
-        if self.tiny { 200 } else { 4_000 }
+        if self.tiny { 200 } else { 100_000 }
     }
 
     /// The first and the last of an axis, if that is enough.

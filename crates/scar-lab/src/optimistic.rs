@@ -25,6 +25,8 @@ struct Client {
     /// Its next operation.
     next: usize,
     writer: u64,
+    /// Of this transaction alone: as the paper's, clients do not order what they send without an answer.
+    session: SessionId,
     done: Done,
 }
 
@@ -55,6 +57,13 @@ impl Optimistic {
         }
     }
 
+    /// The client of a transaction that has its place or was aborted.
+    fn leave(&mut self, txn: TxnId) -> Option<usize> {
+        let client = self.owners.remove(&txn)?;
+        self.node.end_session(self.clients[client].session);
+        Some(client)
+    }
+
     fn answered(&mut self, answer: Answer<Rows>, out: &mut Out<Message<Rows>>) {
         match answer {
             Answer::Fetched(txn) => self.go_on(txn),
@@ -65,7 +74,7 @@ impl Optimistic {
                 }
             }
             Answer::Decided(txn, epoch, time) => {
-                if let Some(client) = self.owners.remove(&txn) {
+                if let Some(client) = self.leave(txn) {
                     let done = std::mem::take(&mut self.clients[client].done);
                     let place = (epoch.0, time.0);
                     let done = self.common.keep_history.then_some(Done { place, ..done });
@@ -73,7 +82,7 @@ impl Optimistic {
                 }
             }
             Answer::Aborted(txn, ..) => {
-                if let Some(client) = self.owners.remove(&txn) {
+                if let Some(client) = self.leave(txn) {
                     out.ended.push((client, Ended::Aborted));
                 }
             }
@@ -119,14 +128,20 @@ impl Machine for Optimistic {
     }
 
     fn start(&mut self, client: usize, program: &Program, out: &mut Out<Self::Message>) {
-        let Ok(txn) = self.node.begin(SessionId(client as u32 + 1), self.kind) else {
+        self.written += 1;
+        let session = SessionId(self.written as u32);
+        let Ok(txn) = self.node.begin(session, self.kind) else {
             out.ended.push((client, Ended::Aborted));
             return;
         };
-        self.written += 1;
         let writer = (self.written << 8) | (u64::from(self.common.me.0) + 1);
-        self.clients[client] =
-            Client { program: program.clone(), next: 0, writer, done: Done { writer, ..Done::default() } };
+        self.clients[client] = Client {
+            program: program.clone(),
+            next: 0,
+            writer,
+            session,
+            done: Done { writer, ..Done::default() },
+        };
         self.owners.insert(txn, client);
         let reads = program.0.iter().filter(|operation| operation.reads());
         let keys = reads.map(|operation: &Operation| operation.key()).collect();

@@ -145,8 +145,39 @@ fn view(setup: &Setup) -> View {
     view
 }
 
-fn of<M: Machine>(setup: &Setup, make: impl Fn(Common) -> M) -> Result<Measured, Failed> {
+/// The machines of all nodes, with their keys: each is loaded by a thread of its own.
+fn loaded<M: Machine>(
+    setup: &Setup,
+    view: &std::sync::Arc<View>,
+    make: &(impl Fn(Common) -> M + Sync),
+) -> Result<Vec<M>, Failed> {
+    let row = Row(vec![7; setup.workload.row()].into());
+    let load = |me: NodeId| {
+        let mut machine = make(Common {
+            me,
+            view: view.clone(),
+            clients: setup.clients,
+            row: setup.workload.row(),
+            keep_history: setup.keep_history,
+        });
+        for partition in (0..setup.partitions).filter(|&p| view.keeps(me, PartitionId(p))) {
+            for number in 0..setup.workload.keys(partition) {
+                machine.load(Key { partition, number }, Value { writer: 0, row: row.clone() });
+            }
+        }
+        machine
+    };
+    thread::scope(|scope| {
+        let load = &load;
+        let threads: Vec<_> =
+            (0..setup.nodes).map(|number| scope.spawn(move || load(NodeId(number)))).collect();
+        threads.into_iter().map(|thread| thread.join().map_err(|_| Failed::Panicked)).collect()
+    })
+}
+
+fn of<M: Machine>(setup: &Setup, make: impl Fn(Common) -> M + Sync) -> Result<Measured, Failed> {
     let view = std::sync::Arc::new(view(setup));
+    let machines = loaded(setup, &view, &make)?;
     let stage = Arc::new(AtomicU32::new(WARM_UP));
     let since = Instant::now();
     let delay = |from: u8, to: u8| setup.delays[usize::from(from)][usize::from(to)];
@@ -163,22 +194,9 @@ fn of<M: Machine>(setup: &Setup, make: impl Fn(Common) -> M) -> Result<Measured,
             })?);
         }
     }
-    let row = Row(vec![7; setup.workload.row()].into());
     let mut nodes = Vec::new();
-    for (number, links) in links.into_iter().enumerate() {
+    for (number, (links, machine)) in links.into_iter().zip(machines).enumerate() {
         let me = NodeId(number as u8);
-        let mut machine = make(Common {
-            me,
-            view: view.clone(),
-            clients: setup.clients,
-            row: setup.workload.row(),
-            keep_history: setup.keep_history,
-        });
-        for partition in (0..setup.partitions).filter(|&p| view.keeps(me, PartitionId(p))) {
-            for number in 0..setup.workload.keys(partition) {
-                machine.load(Key { partition, number }, Value { writer: 0, row: row.clone() });
-            }
-        }
         let homes = (0..setup.partitions).filter(|&partition| {
             view.partitions[usize::from(partition)].primary == me && !setup.workload.everywhere(partition)
         });

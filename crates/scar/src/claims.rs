@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 /// The most extensions that are held back for one backup.
 const PROMISES: usize = 32;
 
+/// The most extensions that a node remembers, to tell which are repeated.
+const REMEMBERED: usize = 1 << 12;
+
 /// Extensions of promises: the item, its wts, and the time until which.
 pub(crate) type Told<K> = BTreeMap<(Item<K>, Time), Time>;
 
@@ -92,18 +95,23 @@ impl<R: Rules, D: Data> Node<R, D> {
     }
 
     /// Time synchronization: the backups are told what the primaries have promised, so that reads there stay valid for
-    /// longer. That is only an optimization: extensions are held back until there are many, or until the barrier.
+    /// longer. That is only an optimization: extensions are held back until there are many, or until the barrier. And
+    /// only those that this node has requested before are worth a message: of a version that is read again, more reads
+    /// will come.
     pub(crate) fn tell_promises(&mut self, items: Extensions<D::Key>, until: Time, out: &mut Out<D>) {
         if !self.rules.on(Rule::TellExtensions) {
             return;
         }
         for (item, wts) in items {
             let Some(place) = self.view.placement(self.view.partition_of::<D>(&item)) else { continue };
-            for node in place.backups.iter() {
-                if node == self.id {
-                    self.know_promises(vec![(item.clone(), wts, until)]);
-                    continue;
-                }
+            let backups = place.backups;
+            if backups.has(self.id) {
+                self.know_promises(vec![(item.clone(), wts, until)]);
+            }
+            if !self.rules.tells_all() && self.is_first_extension(&item, wts) {
+                continue;
+            }
+            for node in backups.without(self.id).iter() {
                 let told = self.promises.entry(node).or_default();
                 let known = told.entry((item.clone(), wts)).or_default();
                 *known = until.max(*known);
@@ -113,6 +121,14 @@ impl<R: Rules, D: Data> Node<R, D> {
                 }
             }
         }
+    }
+
+    /// Whether this node has not had a version's promise extended before, as far as it remembers.
+    fn is_first_extension(&mut self, item: &Item<D::Key>, wts: Time) -> bool {
+        if self.extended.len() >= REMEMBERED {
+            self.extended.clear();
+        }
+        self.extended.insert((item.clone(), wts))
     }
 
     /// The barrier has come: all extensions that were held back are sent.

@@ -142,9 +142,18 @@ impl<R: Rules, D: Data> Node<R, D> {
 
     /// The time at which what was read under snapshot isolation has to be valid.
     fn read_time(&self, transaction: &Transaction<D>) -> Time {
-        let last = self.sessions.get(&transaction.session).map(|session| session.last);
-        let last = last.filter(|_| self.rules.on(Rule::SessionOrder)).unwrap_or_default();
-        transaction.latest_read().max(last)
+        transaction.latest_read().max(self.session_before(transaction))
+    }
+
+    /// The time of the session's last commit in this epoch: the transaction may not lie before it. It does not lie
+    /// before those of earlier epochs in any case, as the order is that of (epoch, cts).
+    fn session_before(&self, transaction: &Transaction<D>) -> Time {
+        match self.sessions.get(&transaction.session) {
+            Some(session) if session.epoch == transaction.epoch && self.rules.on(Rule::SessionOrder) => {
+                session.last
+            }
+            _ => Time(0),
+        }
     }
 
     /// The reads to extend together with the locks, and the time until which: this node's knowledge of the written
@@ -203,15 +212,10 @@ impl<R: Rules, D: Data> Node<R, D> {
             let promised = if self.rules.on(Rule::AbovePromises) { lock.rts.next() } else { lock.rts };
             cts = cts.max(promised);
         }
-        if self.rules.on(Rule::SessionOrder)
-            && let Some(session) = self.sessions.get(&transaction.session)
-        {
-            cts = cts.max(session.last);
-        }
-        transaction.cts = cts;
         let isolated = transaction.kind == Kind::SnapshotIsolation;
         self.tell_promises(claims.extended, claims.until, out);
         let Some(transaction) = self.transactions.get(&txn) else { return };
+        let cts = cts.max(self.session_before(transaction));
         let mut until = if isolated { self.read_time(transaction) } else { cts };
         if isolated && self.rules.on(Rule::FirstCommitterWins) {
             // blind writes count as reads of what they overwrite: nobody else may have written in between
@@ -222,6 +226,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             Err(refusal) => Claims { failed: Some(refusal), ..Claims::default() },
         };
         if let Some(transaction) = self.transactions.get_mut(&txn) {
+            transaction.cts = cts;
             transaction.phase = Phase::Validating(claims);
         }
         self.validated(txn, out);

@@ -131,6 +131,8 @@ pub struct Node<R, D: Data> {
     pub(crate) acks: BTreeMap<NodeId, Vec<(TxnId, u32)>>,
     /// Extensions of promises that were not sent to the backups yet.
     pub(crate) promises: BTreeMap<NodeId, Told<D::Key>>,
+    /// Versions whose promise this node has had extended lately: see [`Node::tell_promises`].
+    pub(crate) extended: BTreeSet<(Item<D::Key>, Time)>,
     /// Counters of snapshot isolation.
     pub(crate) isolation: Isolation,
     /// Checks that wait for an open epoch.
@@ -188,6 +190,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             ready: BTreeSet::new(),
             acks: BTreeMap::new(),
             promises: BTreeMap::new(),
+            extended: BTreeSet::new(),
             isolation: Isolation::default(),
             checks: Vec::new(),
             confirms: Vec::new(),

@@ -229,6 +229,13 @@ pub trait Rules: Copy {
     fn protocol(self) -> Protocol {
         Protocol::SCAR
     }
+
+    /// Whether backups are told of every extension; else of what is extended again. Fewer is never wrong, as the
+    /// message may be late; so models tell all.
+    #[inline(always)]
+    fn tells_all(self) -> bool {
+        false
+    }
 }
 
 /// All rules, always.
@@ -241,6 +248,8 @@ impl Rules for Ours {
         true
     }
 }
+
+const _: () = assert!(Rule::ALL.len() < 63);
 
 /// Some of the rules, for models and tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -256,6 +265,14 @@ impl Switched {
     pub fn published() -> Self {
         Rule::NOT_PUBLISHED.into_iter().fold(Self::ours(), Self::without)
     }
+
+    /// All rules, and backups are told what a database tells them: see [`Rules::tells_all`].
+    pub fn as_run() -> Self {
+        Self(!Self::TELLS_ALL)
+    }
+
+    /// The bit behind those of the rules.
+    const TELLS_ALL: u64 = 1 << 63;
 
     /// Without a rule.
     #[must_use]
@@ -273,5 +290,9 @@ impl Switched {
 impl Rules for Switched {
     fn on(self, rule: Rule) -> bool {
         self.0 & (1 << rule as u8) != 0
+    }
+
+    fn tells_all(self) -> bool {
+        self.0 & Self::TELLS_ALL != 0
     }
 }

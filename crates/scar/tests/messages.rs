@@ -124,8 +124,21 @@ fn a_read_that_is_promised_costs_no_message() {
     let first = cluster.run(1, &keys, &[]);
     // keys 1, 4 and 7 are its own
     assert_eq!(first, counts(&[("claim", 2), ("claim's reply", 2)]));
-    // its own replicas know of the promises, the others at the barrier at the latest
+    // its own replicas know of the promises, those of others when it has had them extended before
     assert_eq!(cluster.run(1, &keys, &[]), counts(&[]));
+    assert_eq!(cluster.end_epoch().get("promise"), None);
+    cluster.run(0, &[], &[0]);
+    assert_eq!(cluster.run(1, &keys, &[]), first);
     assert_eq!(cluster.end_epoch().get("promise"), Some(&2));
     assert_eq!(cluster.run(2, &keys, &[]), counts(&[]));
+}
+
+#[test]
+fn a_session_lies_behind_its_commits_of_earlier_epochs_anyway() {
+    let mut cluster = Cluster::new(3, 2);
+    // keys 1 and 2 are others'; nothing is promised of them
+    cluster.run(0, &[], &[0]);
+    assert_eq!(cluster.run(0, &[1], &[]), counts(&[("claim", 1), ("claim's reply", 1)]), "in the same epoch");
+    cluster.end_epoch();
+    assert_eq!(cluster.run(0, &[2], &[]), counts(&[]));
 }

@@ -17,12 +17,11 @@ const CLUSTERS: u64 = 7_000;
 
 /// Rules that the first clusters do not miss, and the first that does; with `SCALEDB_RULE` it is searched for.
 const RARE: &[(Rule, u64)] = &[
+    (Rule::SnapshotBeforePrepared, 103),
+    (Rule::NotBeyondDisks, 114),
     (Rule::AnswerAtGo, 114),
-    (Rule::FloorEverywhere, 132),
-    (Rule::InstalledWhenOnDisk, 195),
-    (Rule::SnapshotEndsWithEpoch, 1639),
-    (Rule::PromisesEnd, 117),
-    (Rule::CleanAtGo, 2220),
+    (Rule::SnapshotEndsWithEpoch, 1175),
+    (Rule::PromisesEnd, 851),
 ];
 
 /// Rules that no cluster here misses; `scar_model.rs` says which case does, or why none can.
@@ -41,6 +40,11 @@ fn run(seed: u64, rules: Switched) -> Result<Report, (Broken, String)> {
     Cluster::new(Plan::of(seed), rules).run()
 }
 
+/// A quarter of the clusters tell backups only what databases tell them.
+fn ours(seed: u64) -> Switched {
+    if seed.is_multiple_of(4) { Switched::as_run() } else { Switched::ours() }
+}
+
 /// Runs clusters on all cores; their reports together.
 fn run_all(seeds: std::ops::Range<u64>) -> Report {
     let next = AtomicU64::new(seeds.start);
@@ -51,7 +55,7 @@ fn run_all(seeds: std::ops::Range<u64>) -> Report {
             if seed >= seeds.end {
                 return total;
             }
-            match run(seed, Switched::ours()) {
+            match run(seed, ours(seed)) {
                 Ok(report) => total += report,
                 Err((broken, what)) => {
                     // the others need not go on
@@ -75,7 +79,7 @@ fn run_all(seeds: std::ops::Range<u64>) -> Report {
 fn what_clients_are_told_is_strictly_serializable_and_stays() {
     if let Some(seed) = number("SCALEDB_SEED") {
         println!("{:?}", Plan::of(seed));
-        match run(seed, Switched::ours()) {
+        match run(seed, ours(seed)) {
             Ok(report) => println!("{report:?}"),
             Err((broken, what)) => panic!("{broken:?}\n{what}"),
         }
@@ -100,7 +104,7 @@ fn what_clients_are_told_is_strictly_serializable_and_stays() {
 #[test]
 fn a_run_depends_on_its_seed_alone() {
     for seed in 0..5 {
-        let [one, other] = [(); 2].map(|()| format!("{:?}", run(seed, Switched::ours())));
+        let [one, other] = [(); 2].map(|()| format!("{:?}", run(seed, ours(seed))));
         assert_eq!(one, other);
     }
 }
