@@ -8,11 +8,13 @@
 //!  worker.rs   what a worker can do; the kit makes it the engine interface
 //!    read.rs     point reads                    txn.rs      read_set, range_set, write_set
 //!    scan.rs     range scans, and their check   table.rs    a table or index: hash, tree, phantomlet
-//!    write.rs    buffered writes                pending.rs  unmerged entries of a worker and table
+//!    write.rs    buffered writes                write_finder.rs  the writes of a large one
+//!                                               pending.rs  unmerged entries of a worker and table
 //!    commit/     C1 to C6, and abort            lane.rs     a worker's pin and lock
 //!  merge.rs      M1 to M6                       shared.rs   all of a database
 //!  cleanup.rs    deleted records, old versions  rules.rs    switches for tests
 //!  snapshot.rs   read-only transactions without validation
+//!  boundary.rs   the timestamps that they read at
 //!  retain.rs     the old rows that they need
 //!  contention.rs priority                       tune.rs     the merge batch, and whether to merge
 //!  background.rs chores, and the thread that does them for idle workers
@@ -51,6 +53,7 @@ mod txn;
 mod weigh;
 mod worker;
 mod write;
+mod write_finder;
 
 pub use config::{Config, IndexUpdates, OPTIONS};
 pub use rules::{Rule, Rules};

@@ -1,7 +1,7 @@
 //! What a transaction remembers: its read_set, range_set and write_set.
 
 use crate::record::{Overflow, Record, Word};
-use hashbrown::HashTable;
+use crate::write_finder::WriteFinder;
 use scaledb_base::limits::{MAX_GROUPS, MAX_WRITES};
 use scaledb_base::{Result, TableId, Timestamp};
 use scaledb_engine::ReadMark;
@@ -144,8 +144,8 @@ pub struct Txn {
     pub(crate) images: Vec<u64>,
     /// A Bloom filter of the records and keys in the write_set.
     filter: u64,
-    /// All writes by identity, once there are more than [`SCANNED`]; their numbers.
-    many: HashTable<u32>,
+    /// All writes by [`identity`], once there are more than [`SCANNED`].
+    many: WriteFinder,
     /// The latest commit that was read.
     pub(crate) latest: Timestamp,
     pub(crate) held: Vec<Held>,
@@ -166,14 +166,9 @@ const WRITES: usize = if cfg!(test) { 256 } else { MAX_WRITES };
 /// A write_set of so many is searched one by one, behind the filter.
 const SCANNED: usize = if scaledb_sync::MODEL { 2 } else { 32 };
 
-/// What a write is found by: its record or, for an insert, its key's hash; spread over all bits.
+/// What a write is found by: its record or, for an insert, its key's hash.
 fn identity(write: &Write) -> u64 {
-    spread(write.record.map_or(write.hash, Record::raw))
-}
-
-fn spread(x: u64) -> u64 {
-    let x = x.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    x ^ x >> 32
+    write.record.map_or(write.hash, Record::raw)
 }
 
 impl Txn {
@@ -190,7 +185,7 @@ impl Txn {
             writes: WriteSet::new(WRITES),
             images: Vec::new(),
             filter: 0,
-            many: HashTable::new(),
+            many: WriteFinder::default(),
             latest: Timestamp::ZERO,
             held: Vec::new(),
             posts: Vec::new(),
@@ -222,7 +217,7 @@ impl Txn {
         self.filter = 0;
         if !self.many.is_empty() {
             // a large image is rare: its memory is freed
-            self.many = HashTable::new();
+            self.many = WriteFinder::default();
         }
         self.latest = Timestamp::ZERO;
         let size =
@@ -310,8 +305,7 @@ impl Txn {
             return None;
         }
         if !self.many.is_empty() {
-            let is_it = |&number: &u32| self.writes[number as usize].record == Some(record);
-            return self.many.find(spread(record.raw()), is_it).map(|&number| number as usize);
+            return self.many.find(record.raw(), |number| self.writes[number].record == Some(record));
         }
         self.writes.iter().position(|w| w.record == Some(record))
     }
@@ -326,8 +320,7 @@ impl Txn {
             w.record.is_none() && w.hash == hash && w.table == table && self.keys[w.key.clone()] == *key
         };
         if !self.many.is_empty() {
-            let found = self.many.find(spread(hash), |&number| is_it(&self.writes[number as usize]));
-            return found.map(|&number| number as usize);
+            return self.many.find(hash, |number| is_it(&self.writes[number]));
         }
         self.writes.iter().position(is_it)
     }
@@ -340,8 +333,7 @@ impl Txn {
         }
         let is_it = |number: usize| self.writes[number].record == Some(record);
         if !self.many.is_empty() {
-            let found = self.many.find(spread(hash), |&number| is_it(number as usize));
-            return found.map(|&number| number as usize);
+            return self.many.find(hash, is_it);
         }
         (0..self.writes.len()).find(|&number| is_it(number))
     }
@@ -360,10 +352,8 @@ impl Txn {
         let number = self.writes.push(write);
         if number >= SCANNED || !self.many.is_empty() {
             let first = if self.many.is_empty() { 0 } else { number };
-            let writes = &self.writes;
             for number in first..=number {
-                let hasher = |&number: &u32| identity(&writes[number as usize]);
-                self.many.insert_unique(identity(&writes[number]), number as u32, hasher);
+                self.many.add(identity(&self.writes[number]), number);
             }
         }
         Ok(number)
@@ -381,10 +371,7 @@ impl Txn {
         self.writes.undo_changes(mark);
         if !self.many.is_empty() {
             for number in self.writes.since(mark) {
-                let of = identity(&self.writes[number]);
-                if let Ok(entry) = self.many.find_entry(of, |&n| n as usize == number) {
-                    entry.remove();
-                }
+                self.many.remove(identity(&self.writes[number]), number);
             }
         }
         for write in self.writes.cut(mark) {

@@ -59,7 +59,8 @@ const HOUSES: &[House] = &[House {
         // tables, and a database of them
         "table", "shared", "reader", "records", "cleanup",
         // a transaction, and a worker that runs it
-        "txn", "worker", "merge", "background", "read", "scan", "write", "redo", "commit", "snapshot",
+        "write_finder", "txn", "worker", "merge", "background", "read", "scan", "write", "redo", "commit",
+        "snapshot",
         // changes of indexes, reports
         "change", "weigh", "stats",
     ],
