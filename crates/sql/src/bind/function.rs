@@ -436,6 +436,19 @@ impl Binder<'_> {
         Ok((SetCall::new(SetFn::Split(name), vec![parts.expr]), vec![(String::new(), Type::TEXT)]))
     }
 
+    /// Arguments of a function that takes these types.
+    fn args_as(&mut self, name: &str, args: Vec<Typed>, params: &[Type]) -> Result<Vec<Expr>> {
+        let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
+        let fits = |ty: Type, to: Type| {
+            ty.base == Base::Unknown || ty == to || find_cast(ty, to, Context::Implicit).is_some()
+        };
+        if !types.iter().zip(params).all(|(&ty, &to)| fits(ty, to)) {
+            return Err(no_function(name, &types));
+        }
+        let each = args.into_iter().zip(params);
+        each.map(|(arg, &to)| Ok(self.coerce(arg, to, Context::Implicit)?.expr)).collect()
+    }
+
     /// A function in FROM: the call, and the names and types of its columns. An empty name is the function's.
     pub(super) fn set_call(
         &mut self,
@@ -483,6 +496,16 @@ impl Binder<'_> {
             ("string_to_table", 2 | 3) => self.split("string_to_table", "string_to_array", args),
             ("regexp_split_to_table", 2 | 3) => {
                 self.split("regexp_split_to_table", "regexp_split_to_array", args)
+            }
+            ("regexp_matches", 2 | 3) => {
+                let exprs = self.args_as(name, args, &[Type::TEXT; 3])?;
+                let columns = vec![(own(), Type::array_of(Base::Text))];
+                Ok((SetCall::new(SetFn::Matches, exprs), columns))
+            }
+            (_, 1) if let Some((function, ty, columns)) = SetFn::of_json(name) => {
+                let exprs = self.args_as(name, args, &[ty])?;
+                let columns = columns.iter().map(|&(name, ty)| (name.to_owned(), ty)).collect();
+                Ok((SetCall::new(function, exprs), columns))
             }
             ("generate_subscripts", 2) => {
                 let mut exprs = Vec::new();

@@ -4,6 +4,7 @@ use super::spill::Stashed;
 use super::{Exec, Flow, Rows, row_weight};
 use crate::plan::expr::{Ask, Compare, Subquery};
 use scaledb_engine::Worker;
+use scaledb_types::func::Interrupt;
 use scaledb_types::{Array, Result, SqlError, SqlState, Value};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -63,8 +64,10 @@ impl<'a, W: Worker> Exec<'a, W> {
         for arg in call.args() {
             args.push(self.eval(arg)?);
         }
-        let env = self.context.env;
-        call.function.rows(env, &args, &mut |row| next(self, row))
+        let context = self.context;
+        let check = || context.check_cancel();
+        let interrupt = Interrupt::new(&check, self.memory.room());
+        call.function.rows(context.env, &args, interrupt, &mut |row| next(self, row))
     }
 
     fn has_row(&mut self, sub: &Subquery) -> Result<bool> {

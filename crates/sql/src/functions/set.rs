@@ -1,6 +1,7 @@
 //! Functions that return rows.
 
 use super::ScalarFn;
+use scaledb_types::func::{Interrupt, JsonRows, regexp_matches};
 use scaledb_types::{Base, Env, Interval, Result, SqlError, Type, Value};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -16,6 +17,10 @@ pub(crate) enum SetFn {
     Unnest,
     /// The elements of the array that a function of another name makes of a text.
     Split(&'static str),
+    /// Parts of a json or jsonb value, by a function of this name.
+    Json(JsonRows, &'static str),
+    /// The matches of a regular expression.
+    Matches,
     Subscripts,
     /// The elements of an array, and their numbers from 1.
     Expand,
@@ -24,23 +29,71 @@ pub(crate) enum SetFn {
     One,
 }
 
+/// The names and types of a function's columns. An empty name is the function's.
+pub(crate) type Columns = &'static [(&'static str, Type)];
+
 /// Whether a name is that of a function that returns a set.
 pub(crate) fn returns_set(name: &str) -> bool {
     let known = ["unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "pg_get_keywords"];
-    known.contains(&name) || ["string_to_table", "regexp_split_to_table"].contains(&name)
+    let of_texts = ["string_to_table", "regexp_split_to_table", "regexp_matches"];
+    known.contains(&name) || of_texts.contains(&name) || SetFn::of_json(name).is_some()
 }
 
 impl SetFn {
+    /// A function that returns parts of a json or jsonb value, the type of that, and the columns.
+    pub(crate) fn of_json(name: &str) -> Option<(Self, Type, Columns)> {
+        use JsonRows::{ElementTexts, Elements, Keys, MemberTexts, Members};
+        const TEXTS: Columns = &[("key", Type::TEXT), ("value", Type::TEXT)];
+        let (rows, name, ty, columns): (_, _, _, Columns) = match name {
+            "json_array_elements" => (Elements, "json_array_elements", Type::JSON, &[("value", Type::JSON)]),
+            "json_array_elements_text" => {
+                (ElementTexts, "json_array_elements_text", Type::JSON, &[("value", Type::TEXT)])
+            }
+            "json_object_keys" => (Keys, "json_object_keys", Type::JSON, &[("", Type::TEXT)]),
+            "json_each" => (Members, "json_each", Type::JSON, &[("key", Type::TEXT), ("value", Type::JSON)]),
+            "json_each_text" => (MemberTexts, "json_each_text", Type::JSON, TEXTS),
+            "jsonb_array_elements" => {
+                (Elements, "jsonb_array_elements", Type::JSONB, &[("value", Type::JSONB)])
+            }
+            "jsonb_array_elements_text" => {
+                (ElementTexts, "jsonb_array_elements_text", Type::JSONB, &[("value", Type::TEXT)])
+            }
+            "jsonb_object_keys" => (Keys, "jsonb_object_keys", Type::JSONB, &[("", Type::TEXT)]),
+            "jsonb_each" => {
+                (Members, "jsonb_each", Type::JSONB, &[("key", Type::TEXT), ("value", Type::JSONB)])
+            }
+            "jsonb_each_text" => (MemberTexts, "jsonb_each_text", Type::JSONB, TEXTS),
+            _ => return None,
+        };
+        Some((Self::Json(rows, name), ty, columns))
+    }
+
     /// Hands the rows of a call to `next` until that breaks.
     ///
     /// # Errors
     /// 22023, and those of `next`.
-    pub(crate) fn rows(&self, env: &Env, args: &[Value], next: Next<'_>) -> Result<ControlFlow<()>> {
+    pub(crate) fn rows(
+        &self,
+        env: &Env,
+        args: &[Value],
+        interrupt: Interrupt<'_>,
+        next: Next<'_>,
+    ) -> Result<ControlFlow<()>> {
         let done = Ok(ControlFlow::Continue(()));
         match self {
             Self::One => return next(args.to_vec()),
             Self::Keywords => {}
             Self::Unnest | Self::Split(_) => return unnest(args, next),
+            Self::Json(rows, name) => return rows.rows(name, &args[0], next),
+            Self::Matches => {
+                let texts: Option<Vec<&str>> = args.iter().map(Value::as_str).collect();
+                let (text, pattern, flags) = match texts.as_deref() {
+                    Some([text, pattern]) => (text, pattern, ""),
+                    Some([text, pattern, flags]) => (text, pattern, *flags),
+                    _ => return done,
+                };
+                return regexp_matches(text, pattern, flags, interrupt, &mut |found| next(vec![found]));
+            }
             Self::Expand => {
                 let Value::Array(array) = &args[0] else { return done };
                 for (at, value) in array.values().iter().enumerate() {

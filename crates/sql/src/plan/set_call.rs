@@ -41,7 +41,8 @@ impl SetCall {
         match self.function {
             SetFn::Series(..) => "generate_series",
             SetFn::Unnest => "unnest",
-            SetFn::Split(name) => name,
+            SetFn::Split(name) | SetFn::Json(_, name) => name,
+            SetFn::Matches => "regexp_matches",
             SetFn::Subscripts => "generate_subscripts",
             SetFn::Expand => "_pg_expandarray",
             SetFn::Keywords => "pg_get_keywords",

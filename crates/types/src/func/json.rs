@@ -11,14 +11,14 @@ use crate::value::{Text, Value};
 use std::sync::Arc;
 
 /// The pieces of json text, whose members keep their form.
-enum Pieces<'a> {
+pub(super) enum Pieces<'a> {
     Object(Vec<(Text, &'a str)>),
     Array(Vec<&'a str>),
     Scalar,
 }
 
 /// Splits a json text, which is well formed, at its top level.
-fn pieces(text: &str) -> Result<Pieces<'_>> {
+pub(super) fn pieces(text: &str) -> Result<Pieces<'_>> {
     let text = trim(text);
     let bytes = text.as_bytes();
     let open = match bytes.first() {
@@ -86,7 +86,7 @@ fn json_element(text: &str, at: i32) -> Result<Option<&str>> {
 }
 
 /// The text of a json value: strings unquoted, null NULL.
-fn json_text(text: &str) -> Result<Value> {
+pub(super) fn json_text(text: &str) -> Result<Value> {
     Ok(match text.as_bytes().first() {
         Some(b'"') => jsonb_text(&Json::parse(text)?),
         _ if text == "null" => Value::Null,
@@ -336,31 +336,5 @@ fn path(args: &[Value]) -> Arc<Array> {
             Value::Array(path) => path,
             _ => Arc::new(Array::new(crate::Type::TEXT, Vec::new())),
         },
-    }
-}
-
-/// The elements of `jsonb_array_elements`.
-///
-/// # Errors
-///
-/// 22023 if it is no array.
-pub fn json_elements(json: &Json) -> Result<&[Json]> {
-    match json {
-        Json::Array(elements) => Ok(elements),
-        Json::Object(_) => Err(SqlError::invalid_parameter("cannot extract elements from an object")),
-        _ => Err(SqlError::invalid_parameter("cannot extract elements from a scalar")),
-    }
-}
-
-/// The members of `jsonb_each` and `jsonb_object_keys`.
-///
-/// # Errors
-///
-/// 22023 if it is no object.
-pub fn json_members<'a>(json: &'a Json, function: &str) -> Result<&'a [(Text, Json)]> {
-    match json {
-        Json::Object(members) => Ok(members),
-        Json::Array(_) => Err(SqlError::invalid_parameter(format!("cannot call {function} on an array"))),
-        _ => Err(SqlError::invalid_parameter(format!("cannot call {function} on a scalar"))),
     }
 }

@@ -20,6 +20,7 @@ mod int;
 mod json;
 mod json_edit;
 mod json_make;
+mod json_rows;
 mod like;
 mod misc;
 mod numeric;
@@ -34,7 +35,7 @@ mod todate;
 mod tonumber;
 
 pub use comparison::Comparison;
-pub use json::{json_elements, json_members};
+pub use json_rows::JsonRows;
 pub use like::Like;
 pub use regexp::{Regex, regexp_matches};
 pub use resolve::{

@@ -12,6 +12,7 @@ use super::{Interrupt, Registry};
 use crate::error::{Result, SqlError, SqlState};
 use crate::value::{Text, Value};
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A compiled regular expression of PostgreSQL's "advanced" dialect.
@@ -334,25 +335,25 @@ fn regexp_match(text: &str, pattern: &str, flags: &str, interrupt: Interrupt<'_>
     Ok(found.map_or(Value::Null, |found| groups(text, &found)))
 }
 
-/// All matches of `regexp_matches`: arrays of groups.
+/// Hands the matches of `regexp_matches`, arrays of groups, to `next` until that breaks.
 ///
 /// # Errors
 ///
-/// As [`Regex::new`].
+/// As [`Regex::new`], and those of `next`.
 pub fn regexp_matches(
     text: &str,
     pattern: &str,
     flags: &str,
     interrupt: Interrupt<'_>,
-) -> Result<Vec<Value>> {
+    next: &mut dyn FnMut(Value) -> Result<ControlFlow<()>>,
+) -> Result<ControlFlow<()>> {
     let flags = flags_of(flags)?;
-    let regex = cached(pattern, flags)?;
-    let mut found = Vec::new();
-    regex.each(text, 0, interrupt, &mut |one| {
-        found.push(groups(text, one));
-        Ok(!flags.global)
+    let mut flow = ControlFlow::Continue(());
+    cached(pattern, flags)?.each(text, 0, interrupt, &mut |one| {
+        flow = next(groups(text, one))?;
+        Ok(flow.is_break() || !flags.global)
     })?;
-    Ok(found)
+    Ok(flow)
 }
 
 /// `\1` and `\&` of a replacement.
