@@ -105,15 +105,9 @@ impl Binder<'_> {
                 let bound = self.deeper(|binder| binder.set_operation(*op, *set_quantifier, left, right))?;
                 self.with_tail(bound, tail)
             }
-            SetExpr::Table(table) => {
-                let name = table.table_name.clone().unwrap_or_default();
-                let text = match &table.schema_name {
-                    Some(schema) => format!("SELECT * FROM \"{schema}\".\"{name}\""),
-                    None => format!("SELECT * FROM \"{name}\""),
-                };
-                let query = crate::parse::query(&text)?;
-                let bound = self.apart(|binder| binder.deeper(|binder| binder.query_here(&query)))?;
-                self.with_tail(bound, tail)
+            // tables that begin a query were written as SELECT: `parse/table.rs`
+            SetExpr::Table(_) => {
+                Err(SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at or near \"TABLE\""))
             }
             SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {
                 if !may_write {

@@ -271,9 +271,6 @@ impl Dialect for Bounded {
     }
 
     fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
-        if parser.peek_keyword(Keyword::TABLE) {
-            return Some(parser.parse_query().map(Statement::Query));
-        }
         sequence::create(parser)
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod marked;
 mod nesting;
 pub(crate) mod normalize;
 mod sequence;
+mod table;
 mod unknown;
 mod using;
 pub(crate) mod utility;
@@ -104,7 +105,7 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let tokens = Tokenizer::new(dialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| error_of(error.into(), text))?;
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
-    let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(tokens))));
+    let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(table::rewrite(tokens)))));
     Ok(parser.with_tokens_with_locations(marked::rewrite(tokens)))
 }
 

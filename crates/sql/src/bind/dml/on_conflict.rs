@@ -159,7 +159,7 @@ fn conflict_constraint(table: &BoundTable, name: &ast::ObjectName) -> Result<Ind
     if table.desc.primary_key.as_ref().is_some_and(|key| key.name == name) {
         return Ok(IndexRef::Primary);
     }
-    let named = |index: &IndexDesc| index.unique && index.predicate.is_none() && index.name == name;
+    let named = |index: &IndexDesc| index.constraint && index.name == name;
     table.desc.indexes.iter().position(named).map(IndexRef::Secondary).ok_or_else(|| {
         let what = format!("constraint \"{name}\" for table \"{}\" does not exist", table.desc.name);
         SqlError::new(SqlState::UNDEFINED_OBJECT, what)
