@@ -85,8 +85,7 @@ impl<D: Data> Replica<D> {
         copied: Copied<D::Key, D::Value>,
     ) {
         let Copied { key, now, rts, before, gap } = copied;
-        let comes = !self.records.contains_key(&key);
-        self.split(&key);
+        let comes = self.split(&key).is_some();
         self.edit(&key, |record| {
             let newer = comes || now.wts >= record.now.wts || !rules.on(Rule::CopyKeepsNewer);
             let (taken, other) = if newer {
@@ -134,9 +133,7 @@ impl<D: Data> Replica<D> {
     /// Sets the times of all gaps between two keys, the first of which is there.
     fn set_gaps(&mut self, from: Option<&D::Key>, to: Option<&D::Key>, (wts, rts): (Time, Time)) {
         let (low, high) = (from.map_or(Unbounded, Excluded), to.map_or(Unbounded, Included));
-        for (_, record) in self.records.range_mut((low, high)) {
-            (record.gap.wts, record.gap.rts) = (wts, rts);
-        }
+        self.records.change((low, high), |record| (record.gap.wts, record.gap.rts) = (wts, rts));
         if to.is_none() {
             (self.end.wts, self.end.rts) = (wts, rts);
         }

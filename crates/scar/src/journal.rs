@@ -152,7 +152,7 @@ impl<D: Data> Recovered<D> {
     /// The next part of the checkpoint, before the log.
     pub fn load(&mut self, piece: Piece<D>) {
         let replica = self.replicas.entry(piece.partition).or_default();
-        let mut last = replica.records.keys().next_back().cloned();
+        let mut last = replica.records.last().cloned();
         for copied in piece.records {
             let key = copied.key.clone();
             replica.absorb(Ours, last.as_ref(), copied);

@@ -25,6 +25,7 @@ mod message;
 mod node;
 mod protocol;
 mod range;
+mod records;
 mod replica;
 mod rules;
 mod serve;

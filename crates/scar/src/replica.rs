@@ -15,9 +15,10 @@ use super::ids::{Epoch, PartitionId, Time, TxnId};
 use super::message::{Conflict, Ends, Granted};
 use super::node::MAX_OPERATIONS;
 use super::range::Range;
+use super::records::Records;
 use super::rules::{Rule, Rules};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
 /// Records that are looked at for the last writer of a gap.
@@ -99,7 +100,7 @@ pub(crate) struct Write<D: Data> {
 /// A replica.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Replica<D: Data> {
-    pub(super) records: BTreeMap<D::Key, Record<D>>,
+    pub(super) records: Records<D>,
     /// The gap above the last record.
     pub(super) end: Gap<D::Key>,
     /// A lower bound of every rts: what the view's change has promised.
@@ -117,6 +118,10 @@ pub(crate) struct Replica<D: Data> {
 }
 
 impl<D: Data> Record<D> {
+    pub(super) fn new(now: Version<D::Value>, rts: Time, gap: Gap<D::Key>) -> Self {
+        Self { now, rts, before: None, lock: None, gap }
+    }
+
     fn weigh(&self, key: &D::Key) -> usize {
         let before = self.before.as_ref().map_or(0, |before| D::bytes(key, before.value.as_ref()));
         D::bytes(key, self.now.value.as_ref()) + before
@@ -127,7 +132,7 @@ impl<D: Data> Default for Replica<D> {
     fn default() -> Self {
         let end = Gap { lower: None, wts: Time(0), rts: Time(0) };
         Self {
-            records: BTreeMap::new(),
+            records: Records::default(),
             end,
             floor: Time(0),
             promoted: false,
@@ -167,7 +172,7 @@ impl<D: Data> Replica<D> {
 
     /// Whether a key has a record.
     pub(crate) fn has(&self, key: &D::Key) -> bool {
-        self.records.contains_key(key)
+        self.records.contains(key)
     }
 
     /// How many records it has, and how many of them have no value.
@@ -183,31 +188,26 @@ impl<D: Data> Replica<D> {
     }
 
     fn above(&self, key: &D::Key) -> Option<&D::Key> {
-        self.records.range((Excluded(key), Unbounded)).next().map(|(key, _)| key)
+        self.records.keys((Excluded(key), Unbounded)).next()
     }
 
-    /// The record of a key. A new one splits its gap, whose ends are returned.
-    pub(super) fn split(&mut self, key: &D::Key) -> (&mut Record<D>, Option<Ends<D::Key>>) {
-        let comes = !self.records.contains_key(key);
-        let upper = if comes { self.above(key).cloned() } else { None };
+    /// Sees to it that a key has a record. A new one splits its gap, whose ends are returned.
+    pub(super) fn split(&mut self, key: &D::Key) -> Option<Ends<D::Key>> {
+        if self.records.contains(key) {
+            return None;
+        }
+        let upper = self.above(key).cloned();
         let mut below = Gap { lower: None, wts: Time(0), rts: Time(0) };
-        if comes && let Some(gap) = self.gap_mut(upper.as_ref()) {
+        if let Some(gap) = self.gap_mut(upper.as_ref()) {
             below = gap.clone();
             gap.lower = Some(key.clone());
         }
-        let ends = comes.then(|| (below.lower.clone(), upper));
-        if comes {
-            self.bare.insert(key.clone());
-            self.bytes = self.bytes.saturating_add(D::bytes(key, None));
-        }
-        let record = self.records.entry(key.clone()).or_insert_with(|| Record {
-            now: Version { value: None, wts: below.wts, epoch: Epoch(0) },
-            rts: below.rts,
-            before: None,
-            lock: None,
-            gap: below,
-        });
-        (record, ends)
+        let ends = (below.lower.clone(), upper);
+        self.bare.insert(key.clone());
+        self.bytes = self.bytes.saturating_add(D::bytes(key, None));
+        let now = Version { value: None, wts: below.wts, epoch: Epoch(0) };
+        self.records.insert(key.clone(), Record::new(now, below.rts, below));
+        Some(ends)
     }
 
     fn seen_gap(&self, partition: PartitionId, upper: Option<&D::Key>, epoch: Epoch) -> Seen<D::Key> {
@@ -253,7 +253,7 @@ impl<D: Data> Replica<D> {
             let upper = match &range.high {
                 Unbounded => None,
                 Included(high) => self.above(high),
-                Excluded(high) => self.records.range(high..).next().map(|(key, _)| key),
+                Excluded(high) => self.records.keys(high..).next(),
             };
             (!last.is_some_and(is_high)).then(|| self.seen_gap(partition, upper, epoch))
         };
@@ -328,7 +328,7 @@ impl<D: Data> Replica<D> {
             return None;
         }
         let between = (low.map_or(Unbounded, Excluded), high.map_or(Unbounded, Excluded));
-        self.records.range::<D::Key, _>(between).take(LOOKED_AT).filter_map(|(_, record)| of(record)).max()
+        self.records.range(between).take(LOOKED_AT).filter_map(|(_, record)| of(record)).max()
     }
 
     /// The time until which a key is promised not to be written, as far as this replica knows.
@@ -362,7 +362,8 @@ impl<D: Data> Replica<D> {
         if !same && rules.on(Rule::LockChecks) {
             return Err(Conflict::Changed);
         }
-        let (record, split) = self.split(key);
+        let split = self.split(key);
+        let Some(record) = self.records.get_mut(key) else { return Err(Conflict::Changed) };
         record.lock = Some(txn);
         let granted = Granted { wts: record.now.wts, rts: record.rts.max(floor), split };
         self.locked.insert(key.clone());
@@ -431,7 +432,7 @@ impl<D: Data> Replica<D> {
         Write { txn, key, value, cts, epoch }: Write<D>,
     ) {
         let deleted = value.is_none();
-        let upper = self.split(&key).1.map(|(_, upper)| upper);
+        let upper = self.split(&key).map(|(_, upper)| upper);
         let had_lock = self.unlock(txn, &key);
         self.edit(&key, |record| {
             if had_lock || record.now.wts < cts || !rules.on(Rule::Thomas) {
@@ -528,10 +529,10 @@ impl<D: Data> Replica<D> {
 
     /// Drops promises beyond a time: no committed transaction depends on them, and other replicas may not know them.
     pub(crate) fn forget_promises(&mut self, floor: Time) {
-        for record in self.records.values_mut() {
+        self.records.change_all(|record| {
             record.rts = record.rts.min(floor.max(record.now.wts));
             record.gap.rts = record.gap.rts.min(floor.max(record.gap.wts));
-        }
+        });
         self.end.rts = self.end.rts.min(floor.max(self.end.wts));
     }
 
@@ -546,16 +547,14 @@ impl<D: Data> Replica<D> {
         if matches!(to, Unbounded) {
             (self.end.wts, self.end.rts) = (time, time);
         }
-        for (_, record) in self.records.range_mut((Unbounded, to)) {
-            (record.gap.wts, record.gap.rts) = (time, time);
-        }
+        self.records.change((Unbounded, to), |record| (record.gap.wts, record.gap.rts) = (time, time));
     }
 
     /// The gaps between neighbouring rows and at both ends, with the times since which they are empty. Tombstones and
     /// records without a value are no rows.
     pub(crate) fn gaps(&self) -> Vec<Time> {
         let (mut gaps, mut wts) = (Vec::new(), Time(0));
-        for record in self.records.values() {
+        for (_, record) in self.records.iter() {
             wts = wts.max(record.gap.wts);
             if record.now.value.is_some() {
                 gaps.push(std::mem::take(&mut wts));
