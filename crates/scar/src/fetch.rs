@@ -131,6 +131,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         let (writes, values) = (&transaction.writes, &transaction.values);
         let known = |key: &D::Key| writes.contains_key(key) || values.contains_key(key);
         let keys: Vec<D::Key> = wanted.keys.into_iter().take(MAX_FETCHED).filter(|key| !known(key)).collect();
+        self.look_ahead(keys.iter());
         let mut questions: BTreeMap<NodeId, Wanted<D::Key>> = BTreeMap::new();
         for key in keys {
             if let Some(primary) = self.elsewhere(self.view.partition::<D>(&key)) {
@@ -172,6 +173,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         wanted: Wanted<D::Key>,
         out: &mut Out<D>,
     ) {
+        self.look_ahead(wanted.keys.iter().take(MAX_FETCHED));
         let mut brought = Brought::default();
         let mut bytes = 0;
         for key in wanted.keys.into_iter().take(MAX_FETCHED) {

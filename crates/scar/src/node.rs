@@ -339,6 +339,16 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.is_full() || place.is_some_and(|place| place.backups.iter().any(|node| self.full.has(node)))
     }
 
+    /// Looks records up before any of them is used. A look-up is a chain of cache misses; those of several keys do not
+    /// depend on each other, so the processor waits for all of them at once, and not for one after the other.
+    pub(crate) fn look_ahead<'k>(&self, keys: impl Iterator<Item = &'k D::Key>) {
+        for key in keys {
+            if let Some(replica) = self.replicas.get(&self.view.partition::<D>(key)) {
+                std::hint::black_box(replica.has(key)); // or the compiler leaves it out
+            }
+        }
+    }
+
     /// What it keeps of a partition, also while it learns.
     pub fn size(&self, partition: PartitionId) -> Option<Size> {
         let replica = self.replicas.get(&partition)?;

@@ -60,6 +60,11 @@ impl<R: Rules, D: Data> Node<R, D> {
     }
 
     fn grant(&mut self, txn: TxnId, Claim { reads, until, locks }: Claim<D::Key>) -> Claimed<D::Key> {
+        let records = reads.iter().filter_map(|(item, _)| match item {
+            Item::Record(key) => Some(key),
+            Item::Gap(..) => None,
+        });
+        self.look_ahead(records.chain(locks.iter().map(|(key, _)| key)));
         let rules = self.rules;
         let anywhere = self.is_full() || self.full.count() > 0;
         // without promises it is unknown at which time the holder of the lock will write
@@ -118,6 +123,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         if !writes.iter().all(kept) {
             return;
         }
+        self.look_ahead(writes.iter().map(|(key, _)| key));
         for (key, value) in writes {
             let partition = self.view.partition::<D>(&key);
             let primary = self.is_primary(partition);
