@@ -4,6 +4,7 @@
 //!  INSERT INTO t (a, b) OVERRIDING SYSTEM VALUE ..   INSERT INTO t (""."SYSTEM", a, b) ..
 //!  ROWS FROM (f(x), g(y))                            ""."ROWS"(f(x), g(y))
 //!  ALTER TABLE t ALTER a DROP EXPRESSION             ALTER TABLE t ALTER a SET DEFAULT ""."EXPRESSION"
+//!  DROP INDEX CONCURRENTLY IF EXISTS i               DROP INDEX IF EXISTS ""."CONCURRENTLY", i
 //!  ON CONFLICT (a) WHERE b DO UPDATE SET a = 1       ON CONFLICT (a) DO UPDATE SET "" = (b), a = 1
 //!  ON CONFLICT (a) WHERE b DO NOTHING                ON CONFLICT (a) DO UPDATE SET "" = (b)
 //!  ON CONFLICT (a, f(b)) DO UPDATE SET a = 1         ON CONFLICT ("") DO UPDATE SET ""."TARGET" = (a), ""."TARGET" = (f(b)), a = 1
@@ -24,6 +25,9 @@ pub(crate) const SYSTEM: &str = "SYSTEM";
 
 /// As [`SYSTEM`], of OVERRIDING USER VALUE.
 pub(crate) const USER: &str = "USER";
+
+/// What the names of DROP INDEX CONCURRENTLY begin with.
+pub(crate) const CONCURRENTLY: &str = "CONCURRENTLY";
 
 /// What stands for the default of DROP EXPRESSION.
 const EXPRESSION: &str = "EXPRESSION";
@@ -97,6 +101,8 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             conflict_at(&mut tokens, at);
         } else if is(&tokens, at, "EXPRESSION") {
             expression_at(&mut tokens, at);
+        } else if is(&tokens, at, "CONCURRENTLY") {
+            drop_concurrently_at(&mut tokens, at);
         }
         at += 1;
     }
@@ -260,6 +266,29 @@ fn expression_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     let set = [word("SET", Keyword::SET), space(), word("DEFAULT", Keyword::DEFAULT), space()];
     let own = set.into_iter().chain(mark(which));
     tokens.splice(drop..=end, own.map(|token| TokenWithSpan { token, span }));
+}
+
+fn drop_concurrently_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
+    let mut words = tokens[..at].iter().filter(|token| !matches!(token.token, Token::Whitespace(_)));
+    let mut is_next =
+        |wanted: &str| words.next().is_some_and(|token| is(std::slice::from_ref(token), 0, wanted));
+    let names = behind(tokens, at);
+    // an index may have this name
+    let named = matches!(tokens.get(names).map(|token| &token.token), Some(Token::Word(_)))
+        && !["CASCADE", "RESTRICT"].iter().any(|word| is(tokens, names, word));
+    if !is_next("DROP") || !is_next("INDEX") || words.next().is_some() || !named {
+        return;
+    }
+    let (if_word, exists) = (names, behind(tokens, names));
+    let first = if is(tokens, if_word, "IF") && is(tokens, exists, "EXISTS") {
+        behind(tokens, exists)
+    } else {
+        names
+    };
+    let span = tokens[at].span;
+    let own = mark(CONCURRENTLY).into_iter().chain([Token::Comma]);
+    tokens.splice(first..first, own.map(|token| TokenWithSpan { token, span }));
+    tokens[at].token = Token::Whitespace(Whitespace::Space);
 }
 
 fn rows_from_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {

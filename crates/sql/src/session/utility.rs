@@ -215,12 +215,7 @@ impl<E: Engine> Session<E> {
     fn discard_state(&mut self, what: &str) -> Result<Tag> {
         Ok(match what {
             "all" => {
-                if self.transaction.in_block() {
-                    return Err(SqlError::new(
-                        SqlState::ACTIVE_SQL_TRANSACTION,
-                        "DISCARD ALL cannot run inside a transaction block",
-                    ));
-                }
+                self.check_no_block("DISCARD ALL")?;
                 self.statements.clear();
                 self.clear_portals();
                 self.state.give_all_locks_back();

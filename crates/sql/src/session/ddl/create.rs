@@ -350,6 +350,9 @@ impl<E: Engine> Session<E> {
         if create.nulls_distinct == Some(false) {
             return Err(SqlError::unsupported("NULLS NOT DISTINCT is not supported"));
         }
+        if create.concurrently {
+            self.check_no_block("CREATE INDEX CONCURRENTLY")?;
+        }
         self.begin_change()?;
         let table = self.lookup_table(&create.table_name)?;
         let mut desc = (*table.desc).clone();

@@ -5,6 +5,7 @@ use super::alter::depends;
 use crate::api::{Severity, Tag};
 use crate::bind::names::split;
 use crate::exec::context::Host;
+use crate::parse::marked;
 use crate::plan::BoundTable;
 use scaledb_catalog::Relation;
 use scaledb_engine::{Engine, Order, Range, Worker};
@@ -26,6 +27,20 @@ impl<E: Engine> Session<E> {
         names: &[ObjectName],
         cascade: bool,
     ) -> Result<Tag> {
+        let (names, concurrently) = match names {
+            [first, names @ ..] if marked::mark_of(first) == Some(marked::CONCURRENTLY) => (names, true),
+            names => (names, false),
+        };
+        if concurrently {
+            if names.len() > 1 {
+                let what = "DROP INDEX CONCURRENTLY does not support dropping multiple objects";
+                return Err(SqlError::unsupported(what));
+            }
+            if cascade {
+                return Err(SqlError::unsupported("DROP INDEX CONCURRENTLY does not support CASCADE"));
+            }
+            self.check_no_block("DROP INDEX CONCURRENTLY")?;
+        }
         self.begin_change()?;
         let (word, tag) = match kind {
             ObjectType::Table => ("table", "DROP TABLE"),

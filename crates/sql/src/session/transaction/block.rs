@@ -111,6 +111,19 @@ impl<E: Engine> Session<E> {
         Err(SqlError::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, what))
     }
 
+    /// Refuses what commits by itself, and therefore is in no transaction with others.
+    ///
+    /// # Errors
+    /// 25001.
+    pub(in crate::session) fn check_no_block(&self, what: &str) -> Result<()> {
+        // the first of several statements has none before it that it would commit with
+        if !self.transaction.in_block() && !self.transaction.has_begun() {
+            return Ok(());
+        }
+        let what = format!("{what} cannot run inside a transaction block");
+        Err(SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, what))
+    }
+
     /// Refuses statements in a block that has failed.
     ///
     /// # Errors
