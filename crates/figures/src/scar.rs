@@ -1,6 +1,6 @@
 //! The figures of *SCAR: Strong Consistency using Asynchronous Replication with Minimal Coordination* (SIGMOD 2020):
 //! real nodes as threads of this process, that speak TCP, with delays; all competitors of a point by turns. And
-//! two of our own: what nodes, and the length of an epoch, cost.
+//! three of our own: what load, nodes and the length of an epoch cost.
 
 use crate::machine;
 use scaledb_evidence::{Axis, Failure, Figure, Form, Measured, Run, Series};
@@ -213,10 +213,21 @@ fn plans() -> Vec<Plan> {
             says: "Added is half of the published round trip each way; the rest is this machine.",
             ..plan(
                 "scar-table-1",
-                "FigureTable 1 of SCAR (SIGMOD 2020)",
+                "Table 1 of SCAR (SIGMOD 2020)",
                 Axis::names("from", &PLACES),
                 Axis::linear("round trip, milliseconds"),
                 Curves::Columns(&PLACES),
+            )
+        },
+        Plan {
+            says: "A node is one thread: with one client it waits while messages are under way, as a worker of the paper does; \
+                   with many it is never idle, and what counts is the processor time of a transaction.",
+            ..plan(
+                "scar-clients",
+                of_ours,
+                Axis::logarithmic("clients of each node"),
+                TIMES,
+                Curves::TimesOcc,
             )
         },
         Plan {

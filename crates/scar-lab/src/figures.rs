@@ -142,6 +142,12 @@ pub const FIGURES: &[Figure] = &[
         measure: table,
     },
     Figure {
+        name: "scar-clients",
+        title: "Retwis, skew 1.2, by clients of each node",
+        x: "clients",
+        measure: clients,
+    },
+    Figure {
         name: "scar-nodes",
         title: "Retwis, skew 1.2, on one, three and five nodes",
         x: "nodes",
@@ -174,7 +180,11 @@ const CROSS: [u32; 6] = [0, 20, 40, 60, 80, 100];
 const NODES: u8 = 4;
 const PARTITIONS: u16 = 8;
 const REPLICAS: u8 = 3;
-const CLIENTS: usize = 16;
+/// A worker of the paper has one transaction at a time and a processor, which waits while messages are under way. A
+/// node here is one thread, so it has one client.
+const CLIENTS: usize = 1;
+/// Clients of a node that is never idle; and of one among those that contend.
+const BUSY: usize = 16;
 const DELAY: Duration = Duration::from_micros(100);
 
 /// Round trips of the paper's table 1, in microseconds: North Virginia, Ohio, North California.
@@ -261,7 +271,8 @@ fn ycsb(effort: &Effort, skew: f64, cross: u32) -> Setup {
 }
 
 fn contended(effort: &Effort, skew: f64) -> Setup {
-    effort.local(Arc::new(Ycsb::contended(PARTITIONS, effort.keys(), skew, 50)), PARTITIONS)
+    let workload = Arc::new(Ycsb::contended(PARTITIONS, effort.keys(), skew, 50));
+    Setup { clients: BUSY, ..effort.local(workload, PARTITIONS) }
 }
 
 fn retwis_skew(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
@@ -298,11 +309,11 @@ fn latencies(effort: &Effort, setup: &Setup, progress: &mut Progress<'_>) -> Res
 }
 
 fn retwis_latency(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
-    latencies(effort, &Setup { clients: 2, ..retwis(effort, 1.2, 50) }, progress)
+    latencies(effort, &retwis(effort, 1.2, 50), progress)
 }
 
 fn ycsb_latency(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
-    latencies(effort, &Setup { clients: 2, ..ycsb(effort, 1.2, 50) }, progress)
+    latencies(effort, &ycsb(effort, 1.2, 50), progress)
 }
 
 fn new_order(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
@@ -470,22 +481,32 @@ fn alone(
     Ok(table)
 }
 
+fn clients(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
+    let setups = effort
+        .of(&[1, 2, 4, 8, BUSY])
+        .into_iter()
+        .map(|clients| (clients.to_string(), Setup { clients, ..retwis(effort, 1.2, 50) }));
+    effort.each(setups.collect(), progress)
+}
+
 fn nodes(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let setups = [1u8, 3, 5].into_iter().map(|nodes| {
         let partitions = 2 * u16::from(nodes);
         let workload = Arc::new(Retwis::new(partitions, effort.keys(), 1.2, 50));
         let delays = vec![vec![DELAY; usize::from(nodes)]; usize::from(nodes)];
         let replicas = nodes.min(REPLICAS);
-        (nodes.to_string(), Setup { nodes, replicas, delays, ..effort.local(workload, partitions) })
+        let local = effort.local(workload, partitions);
+        (nodes.to_string(), Setup { nodes, replicas, delays, clients: BUSY, ..local })
     });
     alone(setups.collect(), effort, progress)
 }
 
 fn barrier(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let lengths = effort.of(&[2, 5, 10, 20, 50, 100]);
+    let busy = Setup { clients: BUSY, ..retwis(effort, 1.2, 50) };
     let setups = lengths
         .into_iter()
-        .map(|ms| (ms.to_string(), Setup { epoch: Duration::from_millis(ms), ..retwis(effort, 1.2, 50) }));
+        .map(|ms| (ms.to_string(), Setup { epoch: Duration::from_millis(ms), ..busy.clone() }));
     alone(setups.collect(), effort, progress)
 }
 
