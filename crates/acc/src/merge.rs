@@ -3,10 +3,11 @@
 //! Secondary trees have no step of their own: indexes are tables, with lists of their own.)
 
 use crate::lane::{Lane, LaneGuard};
+use crate::pending::PendingList;
 use crate::record::Record;
 use crate::rules::Rule;
 use crate::shared::AccShared;
-use crate::table::{AccTable, Points};
+use crate::table::{AccTable, Points, Tree};
 use crate::tune::Timer;
 use crate::worker::Ctx;
 use scaledb_base::{Result, TableId, WorkerId};
@@ -40,85 +41,36 @@ pub(crate) fn merge(
     };
     let (list, counters) = (&theirs.list, &theirs.counters);
     let timer = Timer::start(&shared.clock);
-    let (start, end) = (list.start(), list.tail());
-    let mut entries: Vec<Entry> = Vec::with_capacity((end - start) as usize);
-    let mut cells = Vec::new();
-    for number in start..end {
-        match list.item(number) {
-            (Some(record), cell) => entries.push(Entry(head(record.key()), record, cell)),
-            (None, cell) => cells.push(cell),
-        }
-    }
+    let end = list.tail();
+    let (mut entries, mut cells) = items(list, end);
     // M1. Each record has one item, ever, so that no other merge has it; and clean-up waits for the pin.
     entries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.key().cmp(b.1.key())));
     let needed_after = shared.raise_needed_after(table);
-    let evict = |local: &mut Local| {
-        if let Points::Indexlet(indexlet) = &table.points {
-            let hashes: Vec<u64> = entries.iter().map(|entry| shared.hasher.hash(entry.1.key())).collect();
-            hashes.iter().take(AHEAD).for_each(|&hash| indexlet.prefetch_to_write(hash));
-            for (i, (entry, &hash)) in entries.iter().zip(&hashes).enumerate() {
-                if let Some(&ahead) = hashes.get(i + AHEAD) {
-                    indexlet.prefetch_to_write(ahead);
-                }
-                indexlet.remove(local, hash, entry.1.raw());
-            }
-        }
-    };
     let rules = shared.config.rules;
     if !rules.on(Rule::EvictAfterInsert) {
-        evict(local);
+        evict(shared, local, table, &entries);
         // as long as a thread may be off its core: whole transactions must fit in between
         scaledb_sync::thread::sleep(std::time::Duration::from_micros(100));
     }
     // M2
-    let mut sorted: Vec<u64> = entries.iter().map(|e| e.1.raw()).collect();
     if let Some(tree) = &table.tree {
-        let mut backoff = Backoff::new();
         // merges of committed keys may exceed the budget: entries that stay pending would delay snapshots and
         // checkpoints
         let purpose = local.set_purpose(Purpose::Upkeep);
-        while !sorted.is_empty() {
-            let mut left = Vec::new();
-            // SAFETY: records stay valid until they have left the tree.
-            let inserted = unsafe {
-                tree.insert_batch(local, needed_after, &sorted, |i, existing| {
-                    // a synchronous inserter's placeholder: its owner, which waits for nobody, is about to find
-                    // ours in the indexlet, and takes its own back
-                    if existing != sorted[i] {
-                        left.push(sorted[i]);
-                    }
-                })
-            };
-            let stats = match inserted {
-                Ok(stats) => stats,
-                Err(error) => {
-                    local.set_purpose(purpose);
-                    return Err(error);
-                }
-            };
-            count(&counters.node_locks, stats.locks);
-            sorted = left;
-            if !sorted.is_empty() {
-                backoff.wait_forever();
-            }
-        }
+        let inserted = insert(local, tree, needed_after, &entries);
         local.set_purpose(purpose);
+        count(&counters.node_locks, inserted?);
     }
     // M3
     if rules.on(Rule::EvictAfterInsert) {
-        evict(local);
+        evict(shared, local, table, &entries);
     }
     // M4
     list.remove_before(end);
     // M5
-    let mut run = 0;
-    for (i, entry) in entries.iter().enumerate() {
-        run += 1;
-        if entries.get(i + 1).is_none_or(|next| next.2 != entry.2) {
-            table.phantomlet.merged(entry.2, run);
-            cells.push(entry.2);
-            run = 0;
-        }
+    for run in entries.chunk_by(|entry, next| entry.2 == next.2) {
+        table.phantomlet.merged(run[0].2, run.len() as u64);
+        cells.push(run[0].2);
     }
     // M6
     for cell in cells {
@@ -141,6 +93,58 @@ pub(crate) fn merge(
         theirs.way.merged(table.tuning.updates, &theirs.visits, entries.len() as u64, ticks);
     }
     Ok(())
+}
+
+/// The entries of a list up to `end`, and the cells of those that have no record any more.
+fn items(list: &PendingList, end: u64) -> (Vec<Entry>, Vec<CellId>) {
+    let start = list.start();
+    let (mut entries, mut cells) = (Vec::with_capacity((end - start) as usize), Vec::new());
+    for number in start..end {
+        match list.item(number) {
+            (Some(record), cell) => entries.push(Entry(head(record.key()), record, cell)),
+            (None, cell) => cells.push(cell),
+        }
+    }
+    (entries, cells)
+}
+
+/// M2. Returns how many nodes were locked.
+fn insert(local: &mut Local, tree: &Tree, needed_after: u64, entries: &[Entry]) -> Result<u64> {
+    let mut sorted: Vec<u64> = entries.iter().map(|entry| entry.1.raw()).collect();
+    let mut backoff = Backoff::new();
+    let mut locks = 0;
+    while !sorted.is_empty() {
+        let mut left = Vec::new();
+        // SAFETY: records stay valid until they have left the tree.
+        let stats = unsafe {
+            tree.insert_batch(local, needed_after, &sorted, |i, existing| {
+                // a synchronous inserter's placeholder: its owner, which waits for nobody, is about to find
+                // ours in the indexlet, and takes its own back
+                if existing != sorted[i] {
+                    left.push(sorted[i]);
+                }
+            })
+        };
+        locks += stats?.locks;
+        sorted = left;
+        if !sorted.is_empty() {
+            backoff.wait_forever();
+        }
+    }
+    Ok(locks)
+}
+
+/// M3.
+fn evict(shared: &AccShared, local: &mut Local, table: &AccTable, entries: &[Entry]) {
+    let Points::Indexlet(indexlet) = &table.points else { return };
+    let hashes: Vec<u64> = entries.iter().map(|entry| shared.hasher.hash(entry.1.key())).collect();
+    hashes.iter().take(AHEAD).for_each(|&hash| indexlet.prefetch_to_write(hash));
+    for (i, (entry, &hash)) in entries.iter().zip(&hashes).enumerate() {
+        if let Some(&ahead) = hashes.get(i + AHEAD) {
+            indexlet.prefetch_to_write(ahead);
+        }
+        indexlet.remove(local, hash, entry.1.raw());
+    }
 }
 
 impl Ctx<'_> {
