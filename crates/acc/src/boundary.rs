@@ -5,13 +5,14 @@
 //!
 //! ```text
 //!   ask       b = clock + AHEAD;  announced = max(announced, b)
-//!             if the clock is still before b - SKEW:  confirmed = max(confirmed, b)
+//!             if the clock is still before b - skew:  confirmed = max(confirmed, b)
 //!   commit    takes its timestamp c, then reads `announced`: overwritten rows from before it are kept
 //!   so        b ≤ c, b confirmed  →  c was taken when b was announced  →  rows from before b are kept
 //! ```
 //!
 //! Commits between the announcement and b keep rows that no snapshot needs. A boundary is *reached* when first the
-//! clock and then all pins have passed it: whatever was committed before is installed and merged.
+//! clocks of all cores and then all pins have passed it: whatever was committed before is installed and merged.
+//! (`verify::model::retaining` explores what is here and in `snapshot.rs`, on clocks that differ.)
 
 use crate::rules::{Rule, Rules};
 use scaledb_base::Timestamp;
@@ -20,10 +21,7 @@ use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::clock::Clock;
 use std::time::Duration;
 
-/// Cores whose counters are trusted differ by less. A boundary is confirmed if the clock is before it by as much: a
-/// commit on a core whose counter is ahead by more could take a timestamp behind a boundary that it does not see.
-pub(crate) const SKEW: Duration = Duration::from_micros(2);
-/// A boundary lies so far ahead of the clock: [`SKEW`], and longer than it takes to announce it.
+/// A boundary lies so far ahead of the clock: longer than it takes to announce it, and [`Clock::skew`].
 const AHEAD: Duration = Duration::from_micros(5);
 /// Boundaries do not lie closer: a row that is updated all the time is kept once for each.
 const SPACING: Duration = Duration::from_micros(64);
@@ -39,8 +37,6 @@ pub(crate) struct Boundaries {
     /// ```
     confirmed: CachePadded<AtomicU64>,
     ahead: u64,
-    /// [`SKEW`] in ticks.
-    pub(crate) skew: u64,
     spacing: u64,
 }
 
@@ -51,7 +47,6 @@ impl Boundaries {
             announced: CachePadded(AtomicU64::new(0)),
             confirmed: CachePadded(AtomicU64::new(0)),
             ahead: ticks(AHEAD, 1),
-            skew: ticks(SKEW, 0),
             spacing: ticks(SPACING, 1),
         }
     }
@@ -104,9 +99,10 @@ impl Boundaries {
         let ticks = (now + self.ahead).max(announced + self.spacing);
         let boundary = Timestamp::start_of(ticks).raw();
         self.announced.fetch_max(boundary, Ordering::SeqCst);
-        // whoever reads a clock that has reached the boundary does so behind this reading, and sees it announced
+        // whoever reads a clock that has reached the boundary, on whatever core, does so behind this reading, and sees it
+        // announced
         let now = clock.now_fenced();
-        if now + self.skew < ticks || !rules.on(Rule::ConfirmBoundary) {
+        if now + clock.skew() < ticks || !rules.on(Rule::ConfirmBoundary) {
             self.confirmed.fetch_max(boundary, Ordering::SeqCst);
         }
         true

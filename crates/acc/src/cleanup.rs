@@ -60,7 +60,9 @@ impl Horizon {
     /// published meanwhile, and every later snapshot reads at it or above.
     pub(crate) fn now(shared: &AccShared) -> Self {
         let versions = shared.advance_floor();
-        let records = Timestamp::start_of(shared.domain.horizon()).raw();
+        // a transaction that was active before a delete may have begun at a later time of its own core
+        let active = shared.domain.horizon().saturating_sub(shared.clock.skew());
+        let records = Timestamp::start_of(active).raw();
         // a reader that finds no record does not depend on the delete's commit: so that one must be durable before
         let log = shared.log().filter(|_| shared.config.rules.on(Rule::GraceOfDurability));
         let records = log.map_or(records, |log| records.min(log.durable().raw()));

@@ -36,10 +36,10 @@ const YIELDS: u32 = 16;
 const SPIN: Duration = Duration::from_micros(8);
 
 impl AccShared {
-    /// What the clock and all pins have passed, in ticks.
+    /// What the clocks of all cores and all pins have passed, in ticks.
     fn passed(&self) -> u64 {
-        // the clock before the pins: a commit that pins after this has a later timestamp
-        let now = self.clock.now_fenced();
+        // the clock before the pins: a commit that pins after this has a later timestamp, on whatever core
+        let now = self.clock.now_fenced().saturating_sub(self.clock.skew());
         let pins = if self.config.rules.on(Rule::BoundaryBeforePins) { self.min_pin() } else { NONE };
         pins.min(now)
     }
@@ -164,9 +164,10 @@ impl Ctx<'_> {
         Ok(Some(boundary))
     }
 
-    /// Waits until the clock has passed a boundary.
+    /// Waits until the clocks of all cores have passed a boundary.
     fn wait_for_clock(&self, boundary: u64) {
-        let (clock, ticks) = (&self.shared.clock, Timestamp::from_raw(boundary).ticks());
+        let clock = &self.shared.clock;
+        let ticks = Timestamp::from_raw(boundary).ticks() + clock.skew();
         let spin = clock.ticks(SPIN);
         while let Some(left) = ticks.checked_sub(clock.now()).filter(|&left| left > 0) {
             if left > spin { thread::yield_now() } else { scaledb_sync::hint::spin_loop() }
@@ -189,16 +190,17 @@ impl Ctx<'_> {
         }
         snapshots.last_use.store(shared.clock.now(), Ordering::Relaxed); // read only by `maybe_stop_retaining`
         snapshots.since.store(NONE, Ordering::SeqCst);
-        // pairs with the load in `is_retaining`: a commit that has read `OFF` has pinned before this time
+        // pairs with the load in `is_retaining`: a commit that has read `OFF` has pinned before this time, as the clock
+        // of its core tells it
         snapshots.state.store(CLOSING, Ordering::SeqCst);
-        let started = shared.clock.now_fenced();
+        let started = shared.clock.now_fenced() + shared.clock.skew();
         let waited = self.wait_for_lanes(go_on, |shared| (shared.min_pin() > started).then_some(()));
         if waited.is_err() {
             snapshots.state.store(OFF, Ordering::SeqCst);
             return waited;
         }
         // behind all that other cores' clocks have read while it was off: those are floors, and no boundaries
-        let now = Timestamp::start_of(shared.clock.now_fenced() + snapshots.boundaries.skew);
+        let now = Timestamp::start_of(shared.clock.now_fenced() + shared.clock.skew());
         let since = snapshots.boundaries.ask(&shared.clock, &shared.config.rules, now.raw());
         snapshots.since.store(since, Ordering::SeqCst);
         snapshots.state.store(ON, Ordering::SeqCst);

@@ -38,6 +38,10 @@ pub enum Source {
     Counter,
 }
 
+/// The counters of cores that are trusted differ by less, however far apart the cores are: where it costs nothing, more
+/// than the order of causally related reads is not relied on.
+const SKEW: Duration = Duration::from_micros(2);
+
 /// A clock that never steps back between causally related reads. Ticks last 16 to 32 ns.
 #[derive(Debug)]
 pub struct Clock {
@@ -47,6 +51,7 @@ pub struct Clock {
     /// Added to every reading, so that a reopened database continues after its last timestamp.
     offset: u64,
     ticks_per_second: f64,
+    skew: u64,
     shared: Arc<SyncedClocks>,
 }
 
@@ -104,8 +109,10 @@ impl Clock {
                 }
             });
         }
-        let mut clock =
-            Self { source, shift, offset: 0, ticks_per_second: raw_hz / f64::from(1u32 << shift), shared };
+        let ticks_per_second = raw_hz / f64::from(1u32 << shift);
+        let mut clock = Self { source, shift, offset: 0, ticks_per_second, skew: 0, shared };
+        // models have one clock; a model of its own has several (`verify::model::retaining`)
+        clock.skew = if crate::MODEL { 0 } else { clock.ticks(SKEW) };
         let now = clock.now();
         clock.offset = (after + 1).saturating_sub(now);
         clock
@@ -129,6 +136,13 @@ impl Clock {
     /// The number of ticks in `duration`, at least 1.
     pub fn ticks(&self, duration: Duration) -> u64 {
         ((duration.as_secs_f64() * self.ticks_per_second) as u64).max(1)
+    }
+
+    /// Ticks by which readings on two cores at one time may differ, where more than the order of causally related reads
+    /// is asked for.
+    #[inline]
+    pub fn skew(&self) -> u64 {
+        self.skew
     }
 
     /// The current time in ticks. The read may be reordered with the memory accesses around it; use

@@ -7,9 +7,11 @@
 
 use scaledb_verify::model::cases::{Case, cases};
 use scaledb_verify::model::explorer::{Limits, Report, Violation, explore};
+use scaledb_verify::model::history::Property;
 use scaledb_verify::model::protocol::rules::Mutation::{self, *};
 use scaledb_verify::model::published::cases::holes;
 use scaledb_verify::model::random::random_case;
+use scaledb_verify::model::retaining::{self, Rule};
 use std::time::{Duration, Instant};
 
 /// A case that catches each mutation.
@@ -215,4 +217,54 @@ fn every_mutation_under_every_case() {
         caught.sort();
         println!("{mutation:?}: {caught:?}");
     }
+}
+
+/// A case of [`retaining`] that finds each of its rules left out.
+const RETAINING: &[(Rule, &str)] = &[
+    (Rule::Confirm, "writer-ahead"),
+    (Rule::ConfirmWithSkew, "writer-ahead"),
+    (Rule::AnnouncedBehindTimestamp, "writer-ahead"),
+    (Rule::FloorWaitsForPins, "in-flight"),
+    (Rule::ClockBeforePins, "in-flight"),
+    (Rule::PassWithSkew, "in-flight-ahead"),
+    (Rule::AnnounceSnapshot, "cleaned"),
+    (Rule::FloorBehindAnnouncement, "cleaned"),
+    (Rule::OnBehindAnnouncement, "stop"),
+    (Rule::FloorSince, "begin"),
+    (Rule::FreeBehindSnapshots, "cleaned"),
+    (Rule::WaitForPins, "begin"),
+    (Rule::WaitWithSkew, "begin-ahead"),
+    (Rule::StopIfUnused, "stop"),
+    (Rule::StopByClosing, "stop"),
+    (Rule::WaitForBoundary, "present"),
+];
+
+/// More than the largest case has.
+const RETAINING_STATES: Limits = Limits { states: 6_000_000, goal: Some(Property::Invariant) };
+
+#[test]
+fn what_snapshots_need_is_kept() {
+    for case in retaining::cases() {
+        let begin = Instant::now();
+        let report = explore(&case, RETAINING_STATES);
+        println!("{}: {} states, {} ends, {:?}", case.name, report.states, report.terminals, begin.elapsed());
+        if let Some(violation) = report.violation {
+            panic!("{}: {}\n{}", case.name, violation.detail, violation.trace.join("\n"));
+        }
+        assert!(!report.capped && report.terminals > 0, "{}: all of it", case.name);
+    }
+}
+
+#[test]
+fn each_rule_of_snapshots_is_needed() {
+    for &(rule, name) in RETAINING {
+        let case =
+            retaining::cases().into_iter().find(|case| case.name == name).expect("there is such a case");
+        let report = explore(&retaining::Case { without: Some(rule), ..case }, RETAINING_STATES);
+        let violation = report.violation.unwrap_or_else(|| panic!("{name} does not find {rule:?}"));
+        println!("{rule:?}: {name}, {} steps: {}", violation.steps, violation.detail);
+    }
+    let known =
+        |rule: &Rule| RETAINING.iter().any(|known| known.0 == *rule) || Rule::NOT_SHOWN.contains(rule);
+    assert!(Rule::ALL.iter().all(known), "each rule is in a table");
 }

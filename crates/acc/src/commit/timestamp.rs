@@ -1,6 +1,5 @@
 //! C4: the timestamp, which is the place in the serial order, and how it agrees with real time.
 
-use crate::boundary::SKEW;
 use crate::rules::Rule;
 use crate::worker::Ctx;
 use scaledb_base::Timestamp;
@@ -18,7 +17,7 @@ impl Ctx<'_> {
         let ticks = now.max(self.state.last_ticks + 1).max(self.txn.latest.ticks() + 1);
         self.state.last_ticks = ticks;
         if (self.validates() || ticks > now) && !self.skips(Rule::LeaveTick) {
-            if ticks > now && !scaledb_sync::MODEL && ticks - now > clock.ticks(SKEW) {
+            if ticks > now && !scaledb_sync::MODEL && ticks - now > clock.skew() {
                 // this core's counter is behind a timestamp that was seen elsewhere by more than skew explains
                 clock.distrust(ticks);
             }

@@ -160,7 +160,8 @@ impl Local {
     fn stamp(&mut self) {
         // fenced, and ordered: the blocks were unlinked for all to see before the clock is read, which a fence for
         // memory alone does not bring about
-        let now = self.domain.clock.now_fenced();
+        // and behind the clock of whoever may look at them on another core
+        let now = self.domain.clock.now_fenced() + self.domain.clock.skew();
         for retired in self.limbo.iter_mut().rev().take(self.fresh) {
             retired.at = now;
             self.waiting += retired.bytes as u64;

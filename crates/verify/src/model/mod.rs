@@ -47,4 +47,5 @@ pub mod program;
 pub mod protocol;
 pub mod published;
 pub mod random;
+pub mod retaining;
 pub mod tree;
