@@ -99,8 +99,8 @@ impl Boundaries {
         let ticks = (now + self.ahead).max(announced + self.spacing);
         let boundary = Timestamp::start_of(ticks).raw();
         self.announced.fetch_max(boundary, Ordering::SeqCst);
-        // whoever reads a clock that has reached the boundary, on whatever core, does so behind this reading, and sees it
-        // announced
+        // whoever reads a clock that has reached the boundary, on whatever core, does so behind this reading, and sees
+        // it announced
         let now = clock.now_fenced();
         if now + clock.skew() < ticks || !rules.on(Rule::ConfirmBoundary) {
             self.confirmed.fetch_max(boundary, Ordering::SeqCst);

@@ -23,7 +23,7 @@ use super::cached::Cached;
 use super::explorer::{Cx, Steps, Stop, System};
 use super::history::{History, initial_rows};
 
-type Taker<'a> = Cx<'a, Shared>;
+type Taker<'a> = Cx<'a, Memory>;
 
 /// Ticks.
 type Ticks = u8;
@@ -96,8 +96,8 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Those that no case here needs. The first two take more workers, and more states than are explored; the floors that
-    /// the third is about lie behind all clocks, as [`Rule::PassWithSkew`] has it.
+    /// Those that no case here needs. The first two take more workers, and more states than are explored; the floors
+    /// that the third is about lie behind all clocks, as [`Rule::PassWithSkew`] has it.
     pub const NOT_SHOWN: &[Rule] = &[Rule::OffBehindClock, Rule::FloorBeforeSnapshots, Rule::SinceWithSkew];
 
     /// All of them.
@@ -141,7 +141,7 @@ pub struct Case {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum State {
+enum Retaining {
     Off,
     On,
     Closing,
@@ -155,9 +155,9 @@ struct Lane {
 
 /// The shared memory of the model.
 #[derive(Clone, Hash)]
-pub struct Shared {
+pub struct Memory {
     time: Ticks,
-    state: State,
+    state: Retaining,
     gate: bool,
     announced: Stamp,
     confirmed: Stamp,
@@ -193,11 +193,12 @@ impl Case {
         self.without != Some(rule)
     }
 
-    fn clock(&self, worker: usize, shared: &Shared) -> Ticks {
+    fn clock(&self, worker: usize, shared: &Memory) -> Ticks {
         shared.time + self.workers[worker].0
     }
 
-    /// The lanes of those who do something of this. The others' are empty, and looking at them would multiply the states.
+    /// The lanes of those who do something of this. The others' are empty, and looking at them would multiply the
+    /// states.
     fn lanes(&self, acts: &'static [Act]) -> impl Iterator<Item = usize> {
         let does = move |worker: &(Ticks, Vec<Act>)| worker.1.iter().any(|act| acts.contains(act));
         self.workers.iter().enumerate().filter(move |worker| does(worker.1)).map(|worker| worker.0)
@@ -259,7 +260,7 @@ impl Case {
 
     /// Moves the floor up to what is reached.
     fn raise_floor(&self, cx: &mut Taker<'_>, me: usize) -> Steps<()> {
-        let is_off = |shared: &mut Shared| shared.state == State::Off;
+        let is_off = |shared: &mut Memory| shared.state == Retaining::Off;
         let early =
             if self.on(Rule::OffBehindClock) { None } else { Some(cx.step("(early) floor: off?", is_off)?) };
         let early_pins = if self.on(Rule::ClockBeforePins) { None } else { Some(self.pins(cx)?) };
@@ -289,7 +290,7 @@ impl Case {
     fn advance_floor(&self, cx: &mut Taker<'_>, me: usize) -> Steps<Stamp> {
         let asks = cx.step("clean: is the last boundary old?", |shared| {
             let now = self.clock(me, shared);
-            (shared.state != State::Off && ticks_of(shared.confirmed) < now).then_some(now)
+            (shared.state != Retaining::Off && ticks_of(shared.confirmed) < now).then_some(now)
         })?;
         if let Some(now) = asks {
             self.ask(cx, me, now)?;
@@ -318,14 +319,14 @@ impl Case {
     fn commit(&self, cx: &mut Taker<'_>, me: usize) -> Steps<()> {
         let now = self.now(cx, me, "commit: clock")?;
         cx.step("commit: pin", |shared| shared.lanes[me].pin = start_of(now))?;
-        let retain = cx.step("commit: are rows retained?", |shared| shared.state != State::Off)?;
+        let retain = cx.step("commit: are rows retained?", |shared| shared.state != Retaining::Off)?;
         let before = cx.wait("commit: lock", |shared| {
             shared.locked.is_none().then(|| {
                 shared.locked = Some(me);
                 shared.current
             })
         })?;
-        let look = |shared: &mut Shared| shared.announced;
+        let look = |shared: &mut Memory| shared.announced;
         let early = match self.on(Rule::AnnouncedBehindTimestamp) {
             true => None,
             false => Some(cx.step("(early) commit: announced", look)?),
@@ -363,7 +364,7 @@ impl Case {
 
     /// Announces a snapshot, and finds its boundary; none if rows are not retained.
     fn try_begin(&self, cx: &mut Taker<'_>, me: usize, deferrable: bool, now: Ticks) -> Steps<Option<Stamp>> {
-        let is_on = |shared: &mut Shared| shared.state == State::On;
+        let is_on = |shared: &mut Memory| shared.state == Retaining::On;
         let early = match self.on(Rule::OnBehindAnnouncement) {
             true => None,
             false => Some(cx.step("(early) snapshot: on?", is_on)?),
@@ -413,7 +414,7 @@ impl Case {
     fn start_retaining(&self, cx: &mut Taker<'_>, me: usize) -> Steps<()> {
         let on = cx.wait("retain: gate", |shared| {
             (!shared.gate).then(|| {
-                shared.gate = shared.state != State::On;
+                shared.gate = shared.state != Retaining::On;
                 !shared.gate
             })
         })?;
@@ -421,7 +422,7 @@ impl Case {
             return Ok(());
         }
         cx.step("retain: since is unknown", |shared| shared.since = NONE)?;
-        cx.step("retain: begin", |shared| shared.state = State::Closing)?;
+        cx.step("retain: begin", |shared| shared.state = Retaining::Closing)?;
         let started = self.now(cx, me, "retain: clock")?;
         if self.on(Rule::WaitForPins) {
             let ahead = start_of(started + self.skew(Rule::WaitWithSkew));
@@ -433,7 +434,7 @@ impl Case {
         let since = self.boundary(cx, me, start_of(now + self.skew(Rule::SinceWithSkew)))?;
         cx.step("retain: since", |shared| shared.since = since)?;
         cx.step("retain: on", |shared| {
-            shared.state = State::On;
+            shared.state = Retaining::On;
             shared.gate = false;
         })
     }
@@ -475,7 +476,7 @@ impl Case {
     fn stop(&self, cx: &mut Taker<'_>) -> Steps<()> {
         let on = cx.wait("stop: gate", |shared| {
             (!shared.gate).then(|| {
-                shared.gate = shared.state == State::On;
+                shared.gate = shared.state == Retaining::On;
                 shared.gate
             })
         })?;
@@ -483,7 +484,7 @@ impl Case {
             return Ok(());
         }
         if self.on(Rule::StopByClosing) {
-            cx.step("stop: closing", |shared| shared.state = State::Closing)?;
+            cx.step("stop: closing", |shared| shared.state = Retaining::Closing)?;
         }
         let mut used = false;
         if self.on(Rule::StopIfUnused) {
@@ -493,20 +494,20 @@ impl Case {
             }
         }
         cx.step("stop: end", |shared| {
-            shared.state = if used { State::On } else { State::Off };
+            shared.state = if used { Retaining::On } else { Retaining::Off };
             shared.gate = false;
         })
     }
 }
 
 impl System for Case {
-    type Shared = Shared;
+    type Shared = Memory;
 
-    fn initial(&self) -> Shared {
+    fn initial(&self) -> Memory {
         let begin = start_of(1);
-        Shared {
+        Memory {
             time: 2,
-            state: if self.on { State::On } else { State::Off },
+            state: if self.on { Retaining::On } else { Retaining::Off },
             gate: false,
             announced: begin,
             confirmed: begin,
@@ -533,7 +534,7 @@ impl System for Case {
         self.workers[worker].1.len()
     }
 
-    fn act(&self, cx: &mut Cx<'_, Shared>, worker: usize, action: usize) -> Steps<()> {
+    fn act(&self, cx: &mut Cx<'_, Memory>, worker: usize, action: usize) -> Steps<()> {
         match self.workers[worker].1[action] {
             Act::Commit => self.commit(cx, worker),
             Act::Clean => self.clean(cx, worker),
@@ -544,17 +545,17 @@ impl System for Case {
         }
     }
 
-    fn history<'a>(&self, shared: &'a Shared) -> &'a History {
+    fn history<'a>(&self, shared: &'a Memory) -> &'a History {
         &shared.history
     }
 
     /// What must hold is checked at each step.
-    fn final_check(&self, _: &Shared) -> Result<(), String> {
+    fn final_check(&self, _: &Memory) -> Result<(), String> {
         Ok(())
     }
 
-    fn show(&self, shared: &Shared) -> String {
-        let Shared { time, state, announced, confirmed, floor, next, since, current, kept, .. } = shared;
+    fn show(&self, shared: &Memory) -> String {
+        let Memory { time, state, announced, confirmed, floor, next, since, current, kept, .. } = shared;
         format!(
             "time {time}, {state:?}, announced {announced}, confirmed {confirmed}, floor {floor}, next {next}, \
              since {since}; current {current}, kept {kept:?}"
