@@ -17,8 +17,8 @@ const CAUGHT: i32 = 77;
 const STUCK: i32 = 78;
 /// A machine with other work to do gets this many times the patience by the clock.
 const SHARED: u32 = 4;
-/// Seconds in which some history shows the hole: most do within one, now and then one takes twenty.
-const FOR_A_HOLE: u64 = 60;
+/// Seconds in which some history shows the hole: most do within one, a few take twenty to sixty.
+const FOR_A_HOLE: u64 = 180;
 /// Seconds in which the engine with all its rules has to show nothing.
 const FOR_NOTHING: u64 = 20;
 /// Seconds without the end of a history after which it is taken to be stuck.
