@@ -1,5 +1,6 @@
 //! The descriptors.
 
+use scaledb_types::{EnumType, Label, Type};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -452,11 +453,66 @@ pub struct ViewDesc {
     pub comments: Vec<CommentDesc>,
 }
 
-/// Anything that has a name in a schema.
+/// An enum type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnumDesc {
+    /// Its oid.
+    pub oid: u32,
+    /// The oid of the type of arrays of it.
+    pub array_oid: u32,
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// Its labels, in their order.
+    pub labels: Vec<LabelDesc>,
+}
+
+/// A label of an enum type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelDesc {
+    /// Its oid.
+    pub oid: u32,
+    /// What rows have in its place. It never changes.
+    pub order: i64,
+    /// Its text.
+    pub text: String,
+}
+
+impl EnumDesc {
+    /// How far apart the orders of the first labels are: so often can a label come between two.
+    pub const STEP: i64 = 1 << 40;
+
+    /// The order for a label that is to stand at a place among the others. None if there is no room for it.
+    pub fn order_at(&self, place: usize) -> Option<i64> {
+        let before = place.checked_sub(1).map(|before| self.labels.get(before).map(|label| label.order));
+        match (before.flatten(), self.labels.get(place).map(|label| label.order)) {
+            (None, None) => Some(Self::STEP),
+            (Some(before), None) => before.checked_add(Self::STEP),
+            (None, Some(after)) => after.checked_sub(Self::STEP),
+            (Some(before), Some(after)) => {
+                Some(before + (after - before) / 2).filter(|order| *order > before)
+            }
+        }
+    }
+
+    /// Oids of all that the descriptor describes: itself, arrays of it, labels.
+    pub(crate) fn oids(&self) -> impl Iterator<Item = u32> {
+        [self.oid, self.array_oid].into_iter().chain(self.labels.iter().map(|label| label.oid))
+    }
+
+    /// The type as statements have it.
+    pub(crate) fn define(&self) -> Type {
+        let label = |label: &LabelDesc| Label { order: label.order, text: label.text.as_str().into() };
+        let labels = self.labels.iter().map(label).collect();
+        Type::of_enum(EnumType::define(self.oid, self.array_oid, &self.name, labels))
+    }
+}
+
+/// Anything that has a name in a schema.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Relation {
     /// A table.
-    #[serde(alias = "ComputingTable")]
     Table(Arc<TableDesc>),
     /// A sequence.
     Sequence(Arc<SequenceDesc>),

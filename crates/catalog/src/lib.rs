@@ -1,10 +1,11 @@
-//! What the database contains: tables, indexes, constraints, sequences and views, as descriptors.
+//! What the database contains: tables, indexes, constraints, sequences, views and enum types, as descriptors.
 //!
 //! ```text
 //!   Catalog (a snapshot, immutable, shared)        Store (rows of the engine)
 //!   name ─► oid ─► Relation ─► TableDesc     ◄──►  #descriptors: oid, JSON
 //!                              SequenceDesc        #sequences:   oid, last value
 //!                              ViewDesc
+//!                              EnumDesc
 //! ```
 //!
 //! Descriptors are rows of an internal engine table. So a transaction that changes them is a transaction
@@ -16,9 +17,9 @@ mod snapshot;
 mod store;
 
 pub use desc::{
-    About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, ForeignKeyDesc, Identity, IndexDesc,
-    Initially, KeyColumn, Placement, PredicateDesc, PrimaryKeyDesc, Relation, SequenceDesc, Spread,
-    TableDesc, ViewDesc,
+    About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, EnumDesc, ForeignKeyDesc, Identity,
+    IndexDesc, Initially, KeyColumn, LabelDesc, Placement, PredicateDesc, PrimaryKeyDesc, Relation,
+    SequenceDesc, Spread, TableDesc, ViewDesc,
 };
 pub use snapshot::{Catalog, FIRST_OID, Reference};
 pub use store::{Error, Result, SequenceValue, Store};

@@ -1,6 +1,7 @@
 //! One state of the catalog.
 
-use crate::desc::{ForeignKeyDesc, IndexDesc, Relation, TableDesc};
+use crate::desc::{EnumDesc, ForeignKeyDesc, IndexDesc, Relation, TableDesc};
+use scaledb_types::Type;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub struct Catalog {
     pub version: u64,
     by_oid: BTreeMap<u32, Relation>,
     by_name: HashMap<(String, String), u32>,
+    enums: BTreeMap<u32, (Arc<EnumDesc>, Type)>,
 }
 
 impl Catalog {
@@ -46,6 +48,20 @@ impl Catalog {
         self.remove(oid);
         self.by_name.insert((relation.schema().to_owned(), relation.name().to_owned()), oid);
         self.by_oid.insert(oid, relation);
+    }
+
+    /// Adds an enum type, or replaces the one of its oid.
+    pub fn put_enum(&mut self, desc: Arc<EnumDesc>) {
+        self.remove_enum(desc.oid);
+        self.by_name.insert((desc.schema.clone(), desc.name.clone()), desc.oid);
+        self.enums.insert(desc.oid, (desc.clone(), desc.define()));
+    }
+
+    /// Removes an enum type.
+    pub fn remove_enum(&mut self, oid: u32) -> Option<Arc<EnumDesc>> {
+        let (desc, _) = self.enums.remove(&oid)?;
+        self.by_name.remove(&(desc.schema.clone(), desc.name.clone()));
+        Some(desc)
     }
 
     /// Removes a relation.
@@ -75,8 +91,31 @@ impl Catalog {
 
     /// The relation of a name.
     pub fn lookup(&self, schema: &str, name: &str) -> Option<&Relation> {
+        self.by_oid.get(&self.oid_named(schema, name)?)
+    }
+
+    /// The enum type of a name.
+    pub fn enum_named(&self, schema: &str, name: &str) -> Option<&Arc<EnumDesc>> {
+        self.enum_of(self.oid_named(schema, name)?)
+    }
+
+    /// The enum type of an oid.
+    pub fn enum_of(&self, oid: u32) -> Option<&Arc<EnumDesc>> {
+        self.enums.get(&oid).map(|(desc, _)| desc)
+    }
+
+    fn oid_named(&self, schema: &str, name: &str) -> Option<u32> {
         // a tuple of borrowed strings cannot be looked up in a map of owned ones; names are short
-        self.by_oid.get(self.by_name.get(&(schema.to_owned(), name.to_owned()))?)
+        self.by_name.get(&(schema.to_owned(), name.to_owned())).copied()
+    }
+
+    /// Whether relations and enum types of an oid have the same descriptor in another catalog.
+    pub fn has_same(&self, other: &Self, oid: u32) -> bool {
+        match (self.enum_of(oid), other.enum_of(oid)) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (Some(_), None) => false,
+            (None, _) => self.get(oid).is_some_and(|relation| other.has(relation)),
+        }
     }
 
     /// The index of a name, and its table. Primary keys are indexes, too, but have no `IndexDesc`.
@@ -89,14 +128,37 @@ impl Catalog {
         })
     }
 
-    /// Whether a relation or an index has this name.
+    /// Whether a relation, a type or an index has this name.
     pub fn is_taken(&self, schema: &str, name: &str) -> bool {
-        self.lookup(schema, name).is_some() || self.index(schema, name).is_some()
+        self.oid_named(schema, name).is_some() || self.index(schema, name).is_some()
     }
 
     /// All relations, by oid.
     pub fn relations(&self) -> impl Iterator<Item = &Relation> {
         self.by_oid.values()
+    }
+
+    /// All enum types, by oid.
+    pub fn enums(&self) -> impl Iterator<Item = &Arc<EnumDesc>> {
+        self.enums.values().map(|(desc, _)| desc)
+    }
+
+    /// The type of an oid: one that is always there, an enum type, or arrays of one.
+    pub fn type_of_oid(&self, oid: u32) -> Option<Type> {
+        if oid < FIRST_OID {
+            return Type::from_oid(oid);
+        }
+        let of_array = || {
+            let mut enums = self.enums.values();
+            enums.find_map(|(desc, ty)| if desc.array_oid == oid { ty.to_array() } else { None })
+        };
+        self.enums.get(&oid).map(|(_, ty)| *ty).or_else(of_array)
+    }
+
+    /// The enum type of a name, or the type of arrays of one, which has a low line before the name.
+    pub fn type_named(&self, schema: &str, name: &str) -> Option<Type> {
+        let by_name = |name: &str| self.enums.get(&self.oid_named(schema, name)?).map(|(_, ty)| *ty);
+        by_name(name).or_else(|| by_name(name.strip_prefix('_')?)?.to_array())
     }
 
     /// The numbers under which values of sequences were noted that another catalog does not name any more: the
@@ -134,7 +196,8 @@ impl Catalog {
 
     /// The greatest oid in use.
     pub fn max_oid(&self) -> u32 {
-        let oids = self.by_oid.values().flat_map(|relation| relation.oids());
-        oids.max().unwrap_or(0).max(FIRST_OID)
+        let of_relations = self.by_oid.values().flat_map(|relation| relation.oids());
+        let of_enums = self.enums().flat_map(|desc| desc.oids());
+        of_relations.chain(of_enums).max().unwrap_or(0).max(FIRST_OID)
     }
 }

@@ -1,13 +1,13 @@
 //! The catalog's rows in the engine.
 
-use crate::desc::{Relation, TableDesc};
+use crate::desc::{EnumDesc, Relation, SequenceDesc, TableDesc, ViewDesc};
 use crate::snapshot::Catalog;
 use scaledb_base::TableId;
 use scaledb_base::limits::MAX_ROW_BYTES;
 use scaledb_engine::{Engine, Order, Range, TableDef, TableInfo, TxnKind, Worker};
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, RowRef, Schema};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -50,9 +50,21 @@ pub struct SequenceValue {
 enum Later<'a> {
     /// Values of columns are computed, those of generated columns and of partial indexes.
     ComputingTable(&'a TableDesc),
+    /// An enum type.
+    Enum(&'a EnumDesc),
 }
 
-/// A descriptor as it is kept.
+/// What a row describes.
+#[derive(Deserialize)]
+enum Descriptor {
+    #[serde(alias = "ComputingTable")]
+    Table(Arc<TableDesc>),
+    Sequence(Arc<SequenceDesc>),
+    View(Arc<ViewDesc>),
+    Enum(Arc<EnumDesc>),
+}
+
+/// The descriptor of a relation as it is kept.
 fn text(relation: &Relation) -> serde_json::Result<String> {
     match relation {
         Relation::Table(table) if table.generates() => serde_json::to_string(&Later::ComputingTable(table)),
@@ -149,19 +161,26 @@ impl Store {
             ControlFlow::Continue(())
         })?;
         let mut version = 0;
-        let mut relations: Vec<Relation> = Vec::new();
+        let (mut relations, mut enums) = (Vec::new(), Vec::new());
         for (oid, body) in &rows {
             let malformed = |source| Error::Malformed { oid: *oid, source };
             if *oid == VERSION {
                 version = serde_json::from_str(body).map_err(malformed)?;
             } else {
-                relations.push(serde_json::from_str(body).map_err(malformed)?);
+                match serde_json::from_str(body).map_err(malformed)? {
+                    Descriptor::Table(desc) => relations.push(Relation::Table(desc)),
+                    Descriptor::Sequence(desc) => relations.push(Relation::Sequence(desc)),
+                    Descriptor::View(desc) => relations.push(Relation::View(desc)),
+                    Descriptor::Enum(desc) => enums.push(desc),
+                }
             }
         }
         if rows.is_empty() {
             self.insert(worker, VERSION, "0")?;
         }
-        Ok(Catalog::new(version, relations))
+        let mut catalog = Catalog::new(version, relations);
+        enums.into_iter().for_each(|desc| catalog.put_enum(desc));
+        Ok(catalog)
     }
 
     fn insert<W: Worker>(&self, worker: &mut W, oid: i64, body: &str) -> Result<()> {
@@ -193,8 +212,16 @@ impl Store {
             let body = text(relation).map_err(|source| Error::Malformed { oid, source })?;
             self.upsert(worker, oid, &body)?;
         }
-        for gone in before.relations().filter(|relation| now.get(relation.oid()).is_none()) {
-            worker.delete(self.descriptors.id, &KeyBuf::new().i64(i64::from(gone.oid())))?;
+        for desc in now.enums().filter(|desc| !now.has_same(before, desc.oid)) {
+            let oid = i64::from(desc.oid);
+            let body = serde_json::to_string(&Later::Enum(desc))
+                .map_err(|source| Error::Malformed { oid, source })?;
+            self.upsert(worker, oid, &body)?;
+        }
+        let relations = before.relations().map(Relation::oid).filter(|oid| now.get(*oid).is_none());
+        let enums = before.enums().map(|desc| desc.oid).filter(|oid| now.enum_of(*oid).is_none());
+        for gone in relations.chain(enums) {
+            worker.delete(self.descriptors.id, &KeyBuf::new().i64(i64::from(gone)))?;
         }
         Ok(())
     }
@@ -319,7 +346,6 @@ fn open_table<E: Engine>(engine: &E, name: &str, columns: Vec<Column>) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
 
     /// Relations as versions had them that could not compute columns.
     #[derive(Debug, Deserialize)]
@@ -328,12 +354,19 @@ mod tests {
         Table(serde_json::Value),
     }
 
+    fn read(kept: &str) -> Relation {
+        match serde_json::from_str(kept).expect("it is read") {
+            Descriptor::Table(desc) => Relation::Table(desc),
+            _ => panic!("a table"),
+        }
+    }
+
     #[test]
     fn a_version_that_cannot_compute_columns_refuses_tables_that_have_some() {
         let plain = r#"{"Table":{"oid":16384,"schema":"public","name":"t","columns":[{"name":"a","attnum":1,
             "type_oid":23,"typmod":-1,"not_null":false,"default":null,"identity":null}],"next_attnum":2,
             "engine":"\u0023t","primary_key":null,"indexes":[],"checks":[],"foreign_keys":[]}}"#;
-        let relation: Relation = serde_json::from_str(plain).expect("a table of an earlier version");
+        let relation = read(plain);
         let kept = text(&relation).expect("it can be written");
         serde_json::from_str::<Earlier>(&kept).expect("an earlier version reads it");
         let Relation::Table(table) = relation else { panic!("a table") };
@@ -342,9 +375,9 @@ mod tests {
         let computing = Relation::Table(Arc::new(desc));
         let kept = text(&computing).expect("it can be written");
         serde_json::from_str::<Earlier>(&kept).expect_err("an earlier version would not compute it");
-        assert_eq!(serde_json::from_str::<Relation>(&kept).expect("it is read"), computing);
+        assert_eq!(read(&kept), computing);
         // as versions wrote it for some days that compute columns
         let named = kept.replace("ComputingTable", "Table");
-        assert_eq!(serde_json::from_str::<Relation>(&named).expect("it is read"), computing);
+        assert_eq!(read(&named), computing);
     }
 }

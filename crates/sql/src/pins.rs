@@ -63,7 +63,7 @@ pub(crate) fn in_use(table: &str) -> SqlError {
     SqlError::new(SqlState::OBJECT_IN_USE, what).hint("Drop its handles of the table first.")
 }
 
-/// Whether a relation has the same definition in both catalogs.
+/// Whether a relation or an enum type has the same definition in both catalogs.
 pub(crate) fn same(before: &Catalog, now: &Catalog, oid: u32) -> bool {
-    before.get(oid).is_some_and(|relation| now.has(relation))
+    before.has_same(now, oid)
 }

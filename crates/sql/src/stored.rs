@@ -139,7 +139,8 @@ fn is_shared(ty: Type) -> bool {
         | Base::Oidvector
         | Base::Unknown
         | Base::Void
-        | Base::Record => false,
+        | Base::Record
+        | Base::Enum(_) => false,
     }
 }
 
@@ -147,7 +148,7 @@ fn is_shared(ty: Type) -> bool {
 pub(crate) fn shared_type(column: &ColumnDesc) -> std::result::Result<Type, String> {
     let ty = Type::from_oid(column.type_oid).map(|ty| ty.with_typmod(column.typmod));
     ty.filter(|ty| is_shared(*ty)).ok_or_else(|| {
-        let of = ty.map_or_else(|| "an unknown type".to_owned(), |ty| format!("type {ty}"));
+        let of = ty.map_or_else(|| "an enum type".to_owned(), |ty| format!("type {ty}"));
         format!("has a column \"{}\" of {of}, which rows of the library do not have", column.name)
     })
 }
@@ -183,7 +184,13 @@ mod tests {
             | Base::Regrole => {
                 return Some(Value::Oid(u32::MAX));
             }
-            Base::Xid | Base::Int2vector | Base::Oidvector | Base::Unknown | Base::Void | Base::Record => {
+            Base::Xid
+            | Base::Int2vector
+            | Base::Oidvector
+            | Base::Unknown
+            | Base::Void
+            | Base::Record
+            | Base::Enum(_) => {
                 return None;
             }
         };

@@ -230,6 +230,8 @@ static AGGREGATES: LazyLock<HashMap<&'static str, Vec<Aggregate>>> = LazyLock::n
         ("max(oid) oid", Kind::Max),
         ("min(anyarray) anyarray", Kind::Min),
         ("max(anyarray) anyarray", Kind::Max),
+        ("min(anyenum) anyenum", Kind::Min),
+        ("max(anyenum) anyenum", Kind::Max),
         ("bool_and(bool) bool", Kind::And),
         ("every(bool) bool", Kind::And),
         ("bool_or(bool) bool", Kind::Or),

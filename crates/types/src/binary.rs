@@ -122,6 +122,7 @@ impl Value {
             | Base::Regnamespace
             | Base::Regrole => Self::Oid(u32::from_be_bytes(exact(bytes)?)),
             Base::Int2vector | Base::Oidvector => array(bytes, ty, 0)?,
+            Base::Enum(definition) => Self::Enum(definition.value(utf8(bytes)?)?),
             Base::Void => Self::Null,
             Base::Record => {
                 return Err(SqlError::unsupported("input of anonymous composite types is not implemented"));
@@ -162,6 +163,7 @@ impl Value {
             }
             Self::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
             Self::Array(v) => write_array(v, out),
+            Self::Enum(v) => out.extend_from_slice(v.label().as_bytes()),
         }
     }
 }

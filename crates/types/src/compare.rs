@@ -50,6 +50,7 @@ impl Ord for Value {
             (Jsonb(a), Jsonb(b)) => a.compare_whole(b),
             (Oid(a), Oid(b)) => a.cmp(b),
             (Array(a), Array(b)) => a.cmp(b),
+            (Enum(a), Enum(b)) => a.cmp(b),
             _ => rank(self).cmp(&rank(other)),
         }
     }
@@ -78,6 +79,7 @@ fn rank(value: &Value) -> u8 {
         Value::Jsonb(_) => 17,
         Value::Oid(_) => 18,
         Value::Array(_) => 19,
+        Value::Enum(_) => 20,
     }
 }
 
@@ -120,6 +122,7 @@ impl Hash for Value {
             Self::Jsonb(v) => v.hash(state),
             Self::Oid(v) => v.hash(state),
             Self::Array(v) => v.hash(state),
+            Self::Enum(v) => v.hash(state),
         }
     }
 }

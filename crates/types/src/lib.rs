@@ -22,6 +22,7 @@ pub mod calendar;
 pub mod cast;
 mod compare;
 mod datetime;
+pub mod enums;
 pub mod env;
 pub mod error;
 mod float;
@@ -44,6 +45,7 @@ pub mod zone;
 pub use aggregate::{Accumulator, Aggregate, ResolvedAggregate, is_aggregate, resolve_aggregate};
 pub use array::{Array, Dimension};
 pub use cast::{Cast, Context, apply_typmod, find_cast, no_cast};
+pub use enums::{EnumType, EnumValue, Label};
 pub use env::{ByteaOutput, DateOrder, Env, IntervalStyle};
 pub use error::{Result, SqlError, SqlState};
 pub use func::{

@@ -13,6 +13,7 @@
 //! | json | text | none: json has no order |
 //! | oid and the like | int8 | the row's |
 //! | "char" | int2 | the row's |
+//! | enum types | the label's order as int8 | the row's |
 //! | arrays | PostgreSQL's binary format | elements' keys |
 //!
 //! Where the key is not the row's, equal values may be stored differently (`1.0` and `1.00`; `1 mon` and
@@ -146,7 +147,8 @@ impl Type {
             | Base::Regtype
             | Base::Regproc
             | Base::Regnamespace
-            | Base::Regrole => Storage::Int8,
+            | Base::Regrole
+            | Base::Enum(_) => Storage::Int8,
             Base::Numeric | Base::Bytea | Base::Jsonb => Storage::Bytes,
             Base::Int2vector | Base::Oidvector | Base::Void | Base::Record => Storage::Bytes,
         }
@@ -174,6 +176,13 @@ fn corrupt(ty: Type) -> SqlError {
     SqlError::new(SqlState::DATA_CORRUPTED, format!("a stored value of type {ty} is malformed"))
 }
 
+/// A row has a label that the type has got since the running transaction began, which will not commit therefore.
+#[cold]
+fn changed_enum(ty: Type) -> SqlError {
+    let what = format!("type {ty} has been changed since the transaction began");
+    SqlError::new(SqlState::SERIALIZATION_FAILURE, what)
+}
+
 impl Value {
     /// The value as a row has it. It has the type already, its modifier included.
     ///
@@ -197,6 +206,7 @@ impl Value {
             Self::Timestamp(v) | Self::Timestamptz(v) => Stored::Timestamp(*v),
             Self::Uuid(v) => Stored::Uuid(*v),
             Self::Oid(v) => Stored::Int8((*v).into()),
+            Self::Enum(v) => Stored::Int8(v.order()),
             Self::Numeric(v) => match ty.word_scale() {
                 Some(_) if v.is_nan() => Stored::Int8(WORD_NAN),
                 Some(scale) => Stored::Int8(v.mantissa_at(scale).ok_or_else(|| misfit(self, ty))?),
@@ -237,7 +247,8 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// XX001 if it cannot be one, 22008 for a date or time out of range.
+    /// XX001 if it cannot be one, 22008 for a date or time out of range, 40001 for a label that an enum type does not
+    /// have in this definition.
     pub fn load(ty: Type, stored: &Stored<'_>) -> Result<Self> {
         let wrong = || corrupt(ty);
         if ty.array {
@@ -259,6 +270,9 @@ impl Value {
                 None => return Err(wrong()),
             },
             (Stored::Int8(v), _) if ty.is_oid() => Self::Oid(u32::try_from(*v).map_err(|_| wrong())?),
+            (Stored::Int8(v), Base::Enum(definition)) => {
+                Self::Enum(definition.stored(*v).ok_or_else(|| changed_enum(ty))?)
+            }
             (Stored::Float4(v), _) => Self::Float4(*v),
             (Stored::Float8(v), _) => Self::Float8(*v),
             // what SQL has not written may be anything
@@ -311,6 +325,7 @@ impl Value {
             Self::Jsonb(v) if v.is_empty_array() => out.push(0),
             Self::Jsonb(v) => v.write_key(out),
             Self::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
+            Self::Enum(v) => out.extend_from_slice(&(v.order() ^ i64::MIN).to_be_bytes()),
             Self::Array(v) => {
                 // an element is preceded by 1, NULL is 2, the end 0: shorter arrays first, NULLs last
                 for value in v.values() {

@@ -9,11 +9,13 @@
 //! numeric of a word      tag | mantissa (8) | scale (2)
 //! other numeric          tag | scale (2) | sorted form
 //! text, bytea, jsonb     tag | length (4) | bytes
+//! of an enum type        tag | number of the definition (4) | order of the label (8)
 //! arrays                 tag | oid of the element (4) | its modifier (4) | dimensions (1) | length and lower bound of
 //!                        each (8) | how many values (4) | the values
 //! ```
 
 use crate::array::{Array, Dimension, MAX_DIMENSIONS};
+use crate::enums::EnumType;
 use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
@@ -46,7 +48,11 @@ mod tag {
     pub(super) const JSONB: u8 = 19;
     pub(super) const OID: u8 = 20;
     pub(super) const ARRAY: u8 = 21;
+    pub(super) const ENUM: u8 = 22;
 }
+
+/// Stands for the oid of an enum type; the number of its definition follows.
+const ENUM_TYPE: u32 = u32::MAX;
 
 /// How deep arrays are in arrays at most: those of vectors are the only ones.
 const MAX_NESTING: usize = 2;
@@ -115,8 +121,16 @@ impl Value {
             }
             Self::Oid(v) => put(tag::OID, &v.to_le_bytes()),
             Self::Array(v) => {
-                put(tag::ARRAY, &v.element().oid().to_le_bytes());
-                out.extend_from_slice(&v.element().typmod.to_le_bytes());
+                match v.element().as_enum() {
+                    Some(definition) => {
+                        put(tag::ARRAY, &ENUM_TYPE.to_le_bytes());
+                        out.extend_from_slice(&definition.number().to_le_bytes());
+                    }
+                    None => {
+                        put(tag::ARRAY, &v.element().oid().to_le_bytes());
+                        out.extend_from_slice(&v.element().typmod.to_le_bytes());
+                    }
+                }
                 out.push(v.dimensions().len() as u8);
                 for dim in v.dimensions() {
                     out.extend_from_slice(&dim.len.to_le_bytes());
@@ -126,6 +140,10 @@ impl Value {
                 for value in v.values() {
                     value.write_tagged(out)?;
                 }
+            }
+            Self::Enum(v) => {
+                put(tag::ENUM, &v.ty().number().to_le_bytes());
+                out.extend_from_slice(&v.order().to_le_bytes());
             }
         }
         Ok(())
@@ -196,13 +214,19 @@ impl<'a> Reader<'a> {
             tag::JSONB => Value::jsonb(Json::read_stored(self.counted()?)?),
             tag::OID => Value::Oid(u32::from_le_bytes(self.chunk()?)),
             tag::ARRAY if nesting < MAX_NESTING => self.array(nesting)?,
+            tag::ENUM => {
+                let definition = EnumType::of_number(u32::from_le_bytes(self.chunk()?))?;
+                Value::Enum(definition.stored(i64::from_le_bytes(self.chunk()?))?)
+            }
             _ => return None,
         })
     }
 
     fn array(&mut self, nesting: usize) -> Option<Value> {
-        let element = Type::from_oid(u32::from_le_bytes(self.chunk()?))?;
-        let element = Type { typmod: i32::from_le_bytes(self.chunk()?), ..element };
+        let element = match u32::from_le_bytes(self.chunk()?) {
+            ENUM_TYPE => Type::of_enum(EnumType::of_number(u32::from_le_bytes(self.chunk()?))?),
+            oid => Type { typmod: i32::from_le_bytes(self.chunk()?), ..Type::from_oid(oid)? },
+        };
         let [count] = self.chunk()?;
         let count = Some(usize::from(count)).filter(|count| *count <= MAX_DIMENSIONS)?;
         let mut dims = Vec::with_capacity(count);

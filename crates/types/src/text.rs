@@ -301,6 +301,7 @@ impl Value {
             | Base::Regnamespace
             | Base::Regrole => Self::Oid(parse_oid(text, if ty.base == Base::Xid { "xid" } else { "oid" })?),
             Base::Int2vector | Base::Oidvector => array_text::parse_vector(text, ty)?,
+            Base::Enum(definition) => Self::Enum(definition.value(text)?),
             Base::Void => Self::Null,
             Base::Record => {
                 return Err(SqlError::unsupported("input of anonymous composite types is not implemented"));
@@ -349,6 +350,7 @@ impl Value {
             Self::Jsonb(v) => v.write_text(out),
             Self::Array(v) if !ty.array && ty.element().is_some() => array_text::write_vector(v, env, out),
             Self::Array(v) => array_text::write(v, env, out),
+            Self::Enum(v) => out.extend_from_slice(v.label().as_bytes()),
         }
     }
 

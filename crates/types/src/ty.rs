@@ -1,11 +1,11 @@
 //! Types: what a column, a parameter or an expression can be.
 
+use crate::enums::EnumType;
 use crate::error::{Result, SqlError, SqlState};
 use std::fmt;
 
 /// A type without its modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
 #[allow(missing_docs, reason = "each variant is the PostgreSQL type of that name")]
 pub enum Base {
     Bool,
@@ -46,6 +46,8 @@ pub enum Base {
     Void,
     /// A row of anything.
     Record,
+    /// A type that CREATE TYPE .. AS ENUM has made.
+    Enum(EnumType),
 }
 
 /// A type's letter in `pg_type.typcategory`.
@@ -58,6 +60,8 @@ pub enum Category {
     Boolean = b'B',
     /// Dates and times.
     DateTime = b'D',
+    /// Enum types.
+    Enum = b'E',
     /// Numbers.
     Numeric = b'N',
     /// Types of functions only.
@@ -75,77 +79,85 @@ pub enum Category {
 }
 
 /// What is fixed about a [`Base`].
-struct Row {
-    base: Base,
-    name: &'static str,
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
     /// As `format_type` prints it, without a modifier.
-    sql: &'static str,
-    oid: u32,
-    array: u32,
-    len: i16,
-    category: Category,
-    preferred: bool,
-}
-
-const fn row(
-    base: Base,
-    name: &'static str,
-    sql: &'static str,
-    (oid, array): (u32, u32),
-    len: i16,
-    category: Category,
-    preferred: bool,
-) -> Row {
-    Row { base, name, sql, oid, array, len, category, preferred }
+    pub(crate) sql: &'static str,
+    pub(crate) oid: u32,
+    pub(crate) array: u32,
+    pub(crate) len: i16,
+    pub(crate) category: Category,
+    pub(crate) preferred: bool,
 }
 
 use Category as C;
 
-/// In the order of [`Base`]; `the_table_is_in_the_order_of_the_enum` checks it.
-const ROWS: [Row; 33] = [
-    row(Base::Bool, "bool", "boolean", (16, 1000), 1, C::Boolean, true),
-    row(Base::Int2, "int2", "smallint", (21, 1005), 2, C::Numeric, false),
-    row(Base::Int4, "int4", "integer", (23, 1007), 4, C::Numeric, false),
-    row(Base::Int8, "int8", "bigint", (20, 1016), 8, C::Numeric, false),
-    row(Base::Float4, "float4", "real", (700, 1021), 4, C::Numeric, false),
-    row(Base::Float8, "float8", "double precision", (701, 1022), 8, C::Numeric, true),
-    row(Base::Numeric, "numeric", "numeric", (1700, 1231), -1, C::Numeric, false),
-    row(Base::Text, "text", "text", (25, 1009), -1, C::String, true),
-    row(Base::Varchar, "varchar", "character varying", (1043, 1015), -1, C::String, false),
-    row(Base::Bpchar, "bpchar", "character", (1042, 1014), -1, C::String, false),
-    row(Base::Name, "name", "name", (19, 1003), 64, C::String, false),
-    row(Base::Char, "char", "\"char\"", (18, 1002), 1, C::Internal, false),
-    row(Base::Bytea, "bytea", "bytea", (17, 1001), -1, C::User, false),
-    row(Base::Date, "date", "date", (1082, 1182), 4, C::DateTime, false),
-    row(Base::Time, "time", "time without time zone", (1083, 1183), 8, C::DateTime, false),
-    row(Base::Timestamp, "timestamp", "timestamp without time zone", (1114, 1115), 8, C::DateTime, false),
-    row(Base::Timestamptz, "timestamptz", "timestamp with time zone", (1184, 1185), 8, C::DateTime, true),
-    row(Base::Interval, "interval", "interval", (1186, 1187), 16, C::Timespan, true),
-    row(Base::Uuid, "uuid", "uuid", (2950, 2951), 16, C::User, false),
-    row(Base::Json, "json", "json", (114, 199), -1, C::User, false),
-    row(Base::Jsonb, "jsonb", "jsonb", (3802, 3807), -1, C::User, false),
-    row(Base::Oid, "oid", "oid", (26, 1028), 4, C::Numeric, true),
-    row(Base::Xid, "xid", "xid", (28, 1011), 4, C::User, false),
-    row(Base::Regclass, "regclass", "regclass", (2205, 2210), 4, C::Numeric, false),
-    row(Base::Regtype, "regtype", "regtype", (2206, 2211), 4, C::Numeric, false),
-    row(Base::Regproc, "regproc", "regproc", (24, 1008), 4, C::Numeric, false),
-    row(Base::Regnamespace, "regnamespace", "regnamespace", (4089, 4090), 4, C::Numeric, false),
-    row(Base::Regrole, "regrole", "regrole", (4096, 4097), 4, C::Numeric, false),
-    row(Base::Int2vector, "int2vector", "int2vector", (22, 1006), -1, C::Array, false),
-    row(Base::Oidvector, "oidvector", "oidvector", (30, 1013), -1, C::Array, false),
-    row(Base::Unknown, "unknown", "unknown", (705, 0), -2, C::Unknown, false),
-    row(Base::Void, "void", "void", (2278, 0), 4, C::Pseudo, false),
-    row(Base::Record, "record", "record", (2249, 2287), -1, C::Pseudo, false),
+macro_rules! rows {
+    ($(($base:ident, $name:literal, $sql:literal, ($oid:literal, $array:literal), $len:literal, $category:path,
+        $preferred:literal),)*) => {
+        /// The types that are always there.
+        const ALL: [Base; 33] = [$(Base::$base),*];
+
+        impl Base {
+            fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$base => &Row {
+                        name: $name,
+                        sql: $sql,
+                        oid: $oid,
+                        array: $array,
+                        len: $len,
+                        category: $category,
+                        preferred: $preferred,
+                    },)*
+                    Self::Enum(definition) => definition.row(),
+                }
+            }
+        }
+    };
+}
+
+#[rustfmt::skip]
+rows![
+    (Bool, "bool", "boolean", (16, 1000), 1, C::Boolean, true),
+    (Int2, "int2", "smallint", (21, 1005), 2, C::Numeric, false),
+    (Int4, "int4", "integer", (23, 1007), 4, C::Numeric, false),
+    (Int8, "int8", "bigint", (20, 1016), 8, C::Numeric, false),
+    (Float4, "float4", "real", (700, 1021), 4, C::Numeric, false),
+    (Float8, "float8", "double precision", (701, 1022), 8, C::Numeric, true),
+    (Numeric, "numeric", "numeric", (1700, 1231), -1, C::Numeric, false),
+    (Text, "text", "text", (25, 1009), -1, C::String, true),
+    (Varchar, "varchar", "character varying", (1043, 1015), -1, C::String, false),
+    (Bpchar, "bpchar", "character", (1042, 1014), -1, C::String, false),
+    (Name, "name", "name", (19, 1003), 64, C::String, false),
+    (Char, "char", "\"char\"", (18, 1002), 1, C::Internal, false),
+    (Bytea, "bytea", "bytea", (17, 1001), -1, C::User, false),
+    (Date, "date", "date", (1082, 1182), 4, C::DateTime, false),
+    (Time, "time", "time without time zone", (1083, 1183), 8, C::DateTime, false),
+    (Timestamp, "timestamp", "timestamp without time zone", (1114, 1115), 8, C::DateTime, false),
+    (Timestamptz, "timestamptz", "timestamp with time zone", (1184, 1185), 8, C::DateTime, true),
+    (Interval, "interval", "interval", (1186, 1187), 16, C::Timespan, true),
+    (Uuid, "uuid", "uuid", (2950, 2951), 16, C::User, false),
+    (Json, "json", "json", (114, 199), -1, C::User, false),
+    (Jsonb, "jsonb", "jsonb", (3802, 3807), -1, C::User, false),
+    (Oid, "oid", "oid", (26, 1028), 4, C::Numeric, true),
+    (Xid, "xid", "xid", (28, 1011), 4, C::User, false),
+    (Regclass, "regclass", "regclass", (2205, 2210), 4, C::Numeric, false),
+    (Regtype, "regtype", "regtype", (2206, 2211), 4, C::Numeric, false),
+    (Regproc, "regproc", "regproc", (24, 1008), 4, C::Numeric, false),
+    (Regnamespace, "regnamespace", "regnamespace", (4089, 4090), 4, C::Numeric, false),
+    (Regrole, "regrole", "regrole", (4096, 4097), 4, C::Numeric, false),
+    (Int2vector, "int2vector", "int2vector", (22, 1006), -1, C::Array, false),
+    (Oidvector, "oidvector", "oidvector", (30, 1013), -1, C::Array, false),
+    (Unknown, "unknown", "unknown", (705, 0), -2, C::Unknown, false),
+    (Void, "void", "void", (2278, 0), 4, C::Pseudo, false),
+    (Record, "record", "record", (2249, 2287), -1, C::Pseudo, false),
 ];
 
 impl Base {
-    /// Every base type.
+    /// The base types that are always there, which enum types are not.
     pub fn all() -> impl Iterator<Item = Self> {
-        ROWS.iter().map(|row| row.base)
-    }
-
-    fn row(self) -> &'static Row {
-        &ROWS[self as usize]
+        ALL.into_iter()
     }
 }
 
@@ -227,6 +239,11 @@ impl Type {
         Self { base, array: false, typmod: -1 }
     }
 
+    /// An enum type.
+    pub const fn of_enum(definition: EnumType) -> Self {
+        Self::of(Base::Enum(definition))
+    }
+
     /// The array of a type.
     pub const fn array_of(base: Base) -> Self {
         Self { base, array: true, typmod: -1 }
@@ -261,8 +278,16 @@ impl Type {
     }
 
     /// Whether two types differ in nothing but modifiers.
-    pub const fn same(self, other: Self) -> bool {
-        self.base as u8 == other.base as u8 && self.array == other.array
+    pub fn same(self, other: Self) -> bool {
+        self.base == other.base && self.array == other.array
+    }
+
+    /// The definition of an enum type; None of other types, and of arrays.
+    pub fn as_enum(self) -> Option<EnumType> {
+        match self.base {
+            Base::Enum(definition) if !self.array => Some(definition),
+            _ => None,
+        }
     }
 
     /// The type of the elements, if it is an array (or `int2vector`, `oidvector`).
@@ -286,14 +311,14 @@ impl Type {
         if self.array { row.array } else { row.oid }
     }
 
-    /// The type of an OID in `pg_type`.
+    /// The type of an OID in `pg_type`, among those that are always there.
     pub fn from_oid(oid: u32) -> Option<Self> {
         if oid == 0 {
             return None;
         }
-        ROWS.iter().find_map(|row| match oid {
-            _ if oid == row.oid => Some(Self::of(row.base)),
-            _ if oid == row.array => Some(Self::array_of(row.base)),
+        ALL.into_iter().find_map(|base| match base.row() {
+            row if oid == row.oid => Some(Self::of(base)),
+            row if oid == row.array => Some(Self::array_of(base)),
             _ => None,
         })
     }
@@ -443,7 +468,16 @@ impl Type {
     ///
     /// 42704 if there is none, 42601 if it is no name, and those of [`Type::with_modifiers`].
     pub fn parse(text: &str) -> Result<Self> {
-        crate::typename::parse(text)
+        crate::typename::parse(text, &|_, _| None)
+    }
+
+    /// As [`Type::parse`]; `others` knows types besides those that are always there, by schema and name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Type::parse`].
+    pub fn parse_among(text: &str, others: &dyn Fn(Option<&str>, &str) -> Option<Self>) -> Result<Self> {
+        crate::typename::parse(text, others)
     }
 
     /// The type that `pg_type.typname` or one of SQL's names of one word means, as it is written without quotes.
@@ -466,8 +500,8 @@ impl Type {
     /// The type that `pg_type.typname` means: `"char"` is the one-byte type here.
     pub fn by_typname(name: &str) -> Option<Self> {
         let (name, array) = name.strip_prefix('_').map_or((name, false), |name| (name, true));
-        let row = ROWS.iter().find(|row| row.name == name)?;
-        (!array || row.array != 0).then_some(Self { base: row.base, array, typmod: -1 })
+        let base = ALL.into_iter().find(|base| base.row().name == name)?;
+        (!array || base.row().array != 0).then_some(Self { base, array, typmod: -1 })
     }
 
     /// The name as SQL has it, without the modifier: `format_type(oid, NULL)`. Messages use it.
@@ -525,13 +559,6 @@ impl fmt::Debug for Type {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_table_is_in_the_order_of_the_enum() {
-        for (at, row) in ROWS.iter().enumerate() {
-            assert_eq!(row.base as usize, at, "{}", row.name);
-        }
-    }
 
     #[test]
     fn oids_find_their_type_again() {

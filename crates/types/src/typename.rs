@@ -153,11 +153,14 @@ impl Cursor<'_> {
     }
 }
 
-/// See [`Type::parse`].
-pub(crate) fn parse(text: &str) -> Result<Type> {
+/// Types besides those that are always there, by schema and name.
+type Others<'a> = &'a dyn Fn(Option<&str>, &str) -> Option<Type>;
+
+/// See [`Type::parse_among`].
+pub(crate) fn parse(text: &str, others: Others<'_>) -> Result<Type> {
     let tokens = tokens(text).ok_or_else(|| syntax(text))?;
     let mut cursor = Cursor { tokens: &tokens, at: 0 };
-    let mut ty = scalar(&mut cursor, text)?;
+    let mut ty = scalar(&mut cursor, text, others)?;
     // all dimensions are one array type
     let mut array = false;
     if cursor.word("array") {
@@ -185,23 +188,25 @@ fn missing(name: &str) -> SqlError {
     SqlError::new(SqlState::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist"))
 }
 
-fn scalar(cursor: &mut Cursor<'_>, text: &str) -> Result<Type> {
+fn scalar(cursor: &mut Cursor<'_>, text: &str, others: Others<'_>) -> Result<Type> {
     let bad = || syntax(text);
+    let tokens = cursor.tokens;
+    if let [Token::Word(schema) | Token::Quoted(schema), Token::Symbol('.'), ..] = &tokens[cursor.at..] {
+        cursor.at += 2;
+        return in_schema(cursor, text, schema, others);
+    }
     let word = match cursor.tokens.get(cursor.at) {
         Some(Token::Word(word)) => word.as_str(),
         Some(Token::Quoted(name)) => {
             cursor.at += 1;
-            if name == "pg_catalog" && cursor.symbol('.') {
-                return typname(cursor, text);
-            }
             let modifiers = cursor.modifiers().ok_or_else(bad)?;
-            return Type::by_typname(name).ok_or_else(|| missing(name))?.with_modifiers(&modifiers);
+            let ty = Type::by_typname(name).or_else(|| others(None, name));
+            return ty.ok_or_else(|| missing(name))?.with_modifiers(&modifiers);
         }
         _ => return Err(bad()),
     };
     cursor.at += 1;
     match word {
-        "pg_catalog" if cursor.symbol('.') => typname(cursor, text),
         "double" if cursor.word("precision") => Ok(Type::FLOAT8),
         "float" => match cursor.modifiers().ok_or_else(bad)?[..] {
             [] => Ok(Type::FLOAT8),
@@ -246,21 +251,25 @@ fn scalar(cursor: &mut Cursor<'_>, text: &str) -> Result<Type> {
             })
         }
         _ => {
-            let ty = Type::by_name(word).ok_or_else(|| missing(word))?;
+            let ty = Type::by_name(word).or_else(|| others(None, word)).ok_or_else(|| missing(word))?;
             ty.with_modifiers(&cursor.modifiers().ok_or_else(bad)?)
         }
     }
 }
 
-/// What follows `pg_catalog.`
-fn typname(cursor: &mut Cursor<'_>, text: &str) -> Result<Type> {
+/// What follows the name of a schema and a dot.
+fn in_schema(cursor: &mut Cursor<'_>, text: &str, schema: &str, others: Others<'_>) -> Result<Type> {
     let name = match cursor.tokens.get(cursor.at) {
         Some(Token::Word(name) | Token::Quoted(name)) => name,
         _ => return Err(syntax(text)),
     };
     cursor.at += 1;
     let modifiers = cursor.modifiers().ok_or_else(|| syntax(text))?;
-    Type::by_typname(name).ok_or_else(|| missing(name))?.with_modifiers(&modifiers)
+    let ty = match schema {
+        "pg_catalog" => Type::by_typname(name).ok_or_else(|| missing(name))?,
+        _ => others(Some(schema), name).ok_or_else(|| missing(&format!("{schema}.{name}")))?,
+    };
+    ty.with_modifiers(&modifiers)
 }
 
 #[cfg(test)]
@@ -308,7 +317,7 @@ mod tests {
             "timestamp(3) without time zone[]",
         ];
         for name in names {
-            assert_eq!(parse(name).unwrap().to_string(), name);
+            assert_eq!(Type::parse(name).unwrap().to_string(), name);
         }
     }
 
@@ -331,7 +340,7 @@ mod tests {
             (" bool ", "boolean"),
         ];
         for (name, printed) in pairs {
-            assert_eq!(parse(name).unwrap().to_string(), printed, "{name}");
+            assert_eq!(Type::parse(name).unwrap().to_string(), printed, "{name}");
         }
     }
 
@@ -349,7 +358,7 @@ mod tests {
             ("unknown[]", "42704"),
             ("varchar(99999999999)", "42601"),
         ] {
-            assert_eq!(parse(name).unwrap_err().code().as_str(), code, "{name}");
+            assert_eq!(Type::parse(name).unwrap_err().code().as_str(), code, "{name}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::array::Array;
 use crate::calendar::{check_date, check_time, check_timestamp};
+use crate::enums::EnumValue;
 use crate::error::Result;
 use crate::interval::Interval;
 use crate::json::Json;
@@ -62,6 +63,8 @@ pub enum Value {
     Oid(u32),
     /// Arrays, int2vector, oidvector.
     Array(Arc<Array>),
+    /// Of an enum type.
+    Enum(EnumValue),
 }
 
 impl Value {
@@ -188,6 +191,7 @@ impl Value {
             Self::Interval(_) => Base::Interval,
             Self::Uuid(_) => Base::Uuid,
             Self::Jsonb(_) => Base::Jsonb,
+            Self::Enum(v) => Base::Enum(v.ty()),
         };
         ty.base == base
     }
@@ -231,6 +235,7 @@ impl Value {
             Self::Jsonb(v) => Self::Jsonb(v.clone()),
             Self::Oid(v) => Self::Oid(*v),
             Self::Array(v) => Self::Array(v.clone()),
+            Self::Enum(v) => Self::Enum(*v),
         }
     }
 }
@@ -277,6 +282,6 @@ mod tests {
         assert!(size_of::<Value>() <= 24, "{}", size_of::<Value>());
         assert!(size_of::<Option<Value>>() <= 24);
         assert!(size_of::<crate::SqlError>() == 8);
-        assert!(size_of::<Type>() == 8);
+        assert!(size_of::<Type>() <= 24);
     }
 }

@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::literal::literal_text;
-use super::names::{data_type, fold, split};
+use super::names::{fold, split};
 use super::{Binder, Typed, unsupported};
 use crate::functions::RowForm;
 use crate::plan::expr::{Ask, Compare, Expr, Test};
@@ -62,7 +62,7 @@ impl Binder<'_> {
             Ast::Value(value) => self.literal(&value.value),
             Ast::Nested(inner) => self.expr(inner),
             Ast::TypedString(typed) => {
-                let ty = data_type(&typed.data_type)?;
+                let ty = self.data_type(&typed.data_type)?;
                 let text = literal_text(&typed.value.value).ok_or_else(|| unsupported("this literal"))?;
                 self.coerce(Typed::constant(Value::text(text), Type::UNKNOWN), ty, Context::Explicit)
             }
@@ -100,7 +100,10 @@ impl Binder<'_> {
             Ast::AllOp { left, compare_op, right } => self.quantified(true, left, compare_op, right),
             Ast::Cast {
                 expr, data_type: ty, kind: ast::CastKind::Cast | ast::CastKind::DoubleColon, ..
-            } => self.cast(expr, data_type(ty)?),
+            } => {
+                let ty = self.data_type(ty)?;
+                self.cast(expr, ty)
+            }
             Ast::Case { operand, conditions, else_result, .. } => self.sets_barred("CASE", |binder| {
                 binder.case(operand.as_deref(), conditions, else_result.as_deref())
             }),
@@ -216,9 +219,9 @@ impl Binder<'_> {
     }
 }
 
-/// Types of oids that print as names, but for `regtype`: types know their names.
+/// Types of oids that print as names.
 pub(crate) fn is_named(ty: Type) -> bool {
-    is_reg(ty) && ty.base != Base::Regtype
+    is_reg(ty)
 }
 
 /// Whether it is `ARRAY[]`.

@@ -253,7 +253,7 @@ impl Binder<'_> {
                 // a type's name is a function that casts to it
                 if args.len() == 1
                     && error.code() == SqlState::UNDEFINED_FUNCTION
-                    && let Some(ty) = Type::by_typname(name)
+                    && let Some(ty) = Type::by_typname(name).or_else(|| self.enum_named(name))
                     && let Some(arg) = args.pop()
                 {
                     return self.coerce(arg, ty, Context::Explicit);

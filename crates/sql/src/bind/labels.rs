@@ -19,9 +19,7 @@ pub(super) fn address(query: &Query) -> usize {
 
 /// The name that an expression gives its column, and whether that is stronger than the type of a cast around it.
 fn own_name(ast: &Ast, first: &FirstNames) -> Option<(String, bool)> {
-    let ty = |ty: &ast::DataType| {
-        super::names::data_type(ty).ok().map(|ty| (ty.element().unwrap_or(ty).plain().name(), false))
-    };
+    let ty = |ty: &ast::DataType| super::names::name_of_type(ty).map(|name| (name, false));
     let strong = |name: &str| Some((name.to_owned(), true));
     match ast {
         Ast::Identifier(ident) => Some((fold(ident), true)),

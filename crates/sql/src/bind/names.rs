@@ -1,9 +1,10 @@
 //! Names in syntax trees.
 
 use super::{Binder, unsupported};
-use scaledb_catalog::{Catalog, Relation};
-use scaledb_types::{Result, SqlError, SqlState, Type};
-use sqlparser::ast::{DataType, Ident, ObjectName, ObjectNamePart};
+use scaledb_catalog::{Catalog, EnumDesc, Relation};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use sqlparser::ast::{ArrayElemTypeDef, DataType, Ident, ObjectName, ObjectNamePart};
+use std::sync::Arc;
 
 /// The name that an identifier means: folded to lower case unless quoted.
 pub(crate) fn fold(ident: &Ident) -> String {
@@ -23,14 +24,46 @@ pub(crate) fn split(name: &ObjectName) -> Result<(Option<String>, String)> {
     Ok((parts.pop(), last))
 }
 
+/// The enum type of a name, in its schema or along the path.
+pub(crate) fn find_enum<'c>(
+    catalog: &'c Catalog,
+    path: &[String],
+    schema: Option<&str>,
+    name: &str,
+) -> Option<&'c Arc<EnumDesc>> {
+    match schema {
+        Some(schema) => catalog.enum_named(own_schema(path, schema)?, name),
+        None => path.iter().find_map(|schema| catalog.enum_named(schema, name)),
+    }
+}
+
+/// The enum type of a name, or that of arrays of one, in its schema or along the path.
+fn find_type(catalog: &Catalog, path: &[String], schema: Option<&str>, name: &str) -> Option<Type> {
+    match schema {
+        Some(schema) => catalog.type_named(own_schema(path, schema)?, name),
+        None => path.iter().find_map(|schema| catalog.type_named(schema, name)),
+    }
+}
+
+/// The type that a text names.
+///
+/// # Errors
+/// Those of [`Type::parse`].
+pub(crate) fn parse_type(catalog: &Catalog, path: &[String], text: &str) -> Result<Type> {
+    Type::parse_among(text, &|schema, name| find_type(catalog, path, schema, name))
+}
+
 /// The type that a syntax tree names.
-pub(crate) fn data_type(data_type: &DataType) -> Result<Type> {
+///
+/// # Errors
+/// Those of [`Type::parse`].
+pub(crate) fn data_type(catalog: &Catalog, path: &[String], data_type: &DataType) -> Result<Type> {
     match data_type {
         DataType::Int4(_) | DataType::Int(_) | DataType::Integer(_) => return Ok(Type::INT4),
         DataType::Text => return Ok(Type::TEXT),
         DataType::Custom(name, modifiers) => {
-            let (schema, name) = split(name)?;
-            let serial = match name.as_str() {
+            let (schema, last) = split(name)?;
+            let serial = match last.as_str() {
                 "serial" | "serial4" => Some(Type::INT4),
                 "bigserial" | "serial8" => Some(Type::INT8),
                 "smallserial" | "serial2" => Some(Type::INT2),
@@ -39,20 +72,45 @@ pub(crate) fn data_type(data_type: &DataType) -> Result<Type> {
             if let Some(ty) = serial {
                 return Ok(ty);
             }
-            let quoted = name.replace('"', "\"\"");
+            if let Some(schema) = schema.as_deref().filter(|schema| !is_schema(path, schema)) {
+                let what = format!("schema \"{schema}\" does not exist");
+                return Err(SqlError::new(SqlState::INVALID_SCHEMA_NAME, what));
+            }
+            let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+            let is_quoted = match name.0.last() {
+                Some(ObjectNamePart::Identifier(ident)) => ident.quote_style.is_some(),
+                _ => false,
+            };
             let mut text = match schema.as_deref() {
-                Some("pg_catalog") => format!("pg_catalog.\"{quoted}\""),
-                _ if name == "char" => "\"char\"".to_owned(),
-                _ => name,
+                Some(schema) => format!("{}.{}", quoted(schema), quoted(&last)),
+                None if is_quoted || last == "char" => quoted(&last),
+                None => last,
             };
             if !modifiers.is_empty() {
                 text.push_str(&format!("({})", modifiers.join(",")));
             }
-            return Type::parse(&text);
+            return parse_type(catalog, path, &text);
         }
         _ => {}
     }
-    Type::parse(&data_type.to_string())
+    parse_type(catalog, path, &data_type.to_string())
+}
+
+/// Whether there is a schema of a name.
+fn is_schema(path: &[String], name: &str) -> bool {
+    matches!(name, "public" | "pg_catalog" | "information_schema" | "pg_temp")
+        || is_temporary(name) && own_schema(path, name).is_some()
+}
+
+/// The name in `pg_type` of the type that a syntax tree names; of an array, that of its elements. Of an enum type it is
+/// the name that stands there.
+pub(crate) fn name_of_type(ast: &DataType) -> Option<String> {
+    match (data_type(&Catalog::default(), &[], ast), ast) {
+        (Ok(ty), _) => Some(ty.element().unwrap_or(ty).plain().name()),
+        (_, DataType::Custom(name, _)) => split(name).ok().map(|(_, name)| name),
+        (_, DataType::Array(ArrayElemTypeDef::SquareBracket(inner, _))) => name_of_type(inner),
+        _ => None,
+    }
 }
 
 /// What the names of the schemas of temporary relations begin with; the number of their session follows.
@@ -98,6 +156,30 @@ pub(crate) fn shown(schema: Option<&str>, name: &str) -> String {
 }
 
 impl Binder<'_> {
+    /// The type that a syntax tree names. The plan depends on it.
+    ///
+    /// # Errors
+    /// Those of [`Type::parse`].
+    pub(crate) fn data_type(&mut self, ast: &DataType) -> Result<Type> {
+        let ty = data_type(self.catalog, self.lookup.search_path(), ast)?;
+        self.depend_on(ty);
+        Ok(ty)
+    }
+
+    /// The enum type of a name that stands alone. The plan depends on it.
+    pub(crate) fn enum_named(&mut self, name: &str) -> Option<Type> {
+        let ty = find_type(self.catalog, self.lookup.search_path(), None, name)?;
+        self.depend_on(ty);
+        Some(ty)
+    }
+
+    /// Notes that the plan depends on the definition of an enum type.
+    pub(crate) fn depend_on(&mut self, ty: Type) {
+        if let Base::Enum(definition) = ty.base {
+            self.relations.push(definition.oid());
+        }
+    }
+
     /// The relation of a name.
     ///
     /// # Errors

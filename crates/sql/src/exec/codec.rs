@@ -176,6 +176,7 @@ pub(crate) fn push_key(
         Value::Uuid(v) => key.push_fixed_bytes(v, d),
         Value::Text(v) => key.push_bytes(v.as_bytes(), d),
         Value::Oid(v) => key.push_i64(i64::from(*v), d),
+        Value::Enum(v) => key.push_i64(v.order(), d),
         Value::Char(v) => key.push_i16(i16::from(*v), d),
         other => match other.store(column.ty)? {
             Stored::Int8(v) => key.push_i64(v, d),

@@ -243,15 +243,17 @@ impl ScalarFn {
     }
 }
 
-/// Whether a cast depends on the time zone, or on how dates are written.
+/// Whether a cast depends on the time zone, on how dates are written, or on how the labels of an enum type are.
 fn reads_settings(from: Type, to: Type) -> bool {
     let written = |text: Type, value: Type| {
         let calendar =
             matches!(value.base, Base::Date | Base::Timestamp | Base::Timestamptz | Base::Interval);
         (text.is_text() || text.base == Base::Unknown || text.array != value.array) && calendar
     };
+    let labelled = |ty: Type| matches!(ty.base, Base::Enum(_));
     let zoned = |ty: Type| ty.base == Base::Timestamptz;
     zoned(from) != zoned(to)
+        || labelled(from) != labelled(to)
         || written(from, to)
         || written(to, from)
         || from.is_text() && to.base == Base::Time

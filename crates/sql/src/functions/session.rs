@@ -75,6 +75,7 @@ const SESSION: &[Signature] = &[
     ("pg_type_is_visible", &[Type::OID], Type::BOOL),
     ("pg_function_is_visible", &[Type::OID], Type::BOOL),
     ("pg_get_userbyid", &[Type::OID], Type::NAME),
+    ("format_type", &[Type::OID, Type::INT4], Type::TEXT),
     ("pg_get_expr", &[Type::TEXT, Type::OID], Type::TEXT),
     ("pg_get_expr", &[Type::TEXT, Type::OID, Type::BOOL], Type::TEXT),
     ("pg_get_indexdef", &[Type::OID], Type::TEXT),

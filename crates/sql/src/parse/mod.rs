@@ -1,6 +1,7 @@
 //! From text to syntax trees.
 
 pub(crate) mod alter_sequence;
+pub(crate) mod alter_type;
 pub(crate) mod comment;
 pub(crate) mod copy;
 mod cursor;

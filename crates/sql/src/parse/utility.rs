@@ -105,6 +105,8 @@ pub(crate) enum Utility {
     Close(Option<String>),
     Comment(super::comment::Comment),
     AlterSequence(super::alter_sequence::AlterSequence),
+    /// ALTER TYPE.
+    AlterType(super::alter_type::AlterType),
     Checkpoint,
     /// Schemas and names of tables; all if there are none.
     Analyze(Vec<(Option<String>, String)>),
@@ -188,6 +190,10 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "alter" if is_second(text, "sequence") => |at| {
             at.expect("sequence")?;
             Ok(Utility::AlterSequence(super::alter_sequence::alter_sequence(at)?))
+        },
+        "alter" if is_second(text, "type") => |at| {
+            at.expect("type")?;
+            Ok(Utility::AlterType(super::alter_type::alter_type(at)?))
         },
         "unlisten" => |at| rest_as(at, Utility::Nothing("UNLISTEN")),
         _ => return None,

@@ -523,6 +523,7 @@ pub(crate) fn type_of(value: &Value) -> Type {
         Value::Uuid(_) => Base::Uuid,
         Value::Jsonb(_) => Base::Jsonb,
         Value::Oid(_) => Base::Oid,
+        Value::Enum(v) => Base::Enum(v.ty()),
         Value::Array(array) => return Type::array_of(array.element().base),
     })
 }

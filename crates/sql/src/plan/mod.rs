@@ -38,7 +38,7 @@ pub(crate) use modify::{
     Checks, ConflictUpdate, Delete, ForeignKey, Insert, Modify, OnConflict, Setting, Update,
 };
 pub(crate) use set_call::SetCall;
-pub(crate) use table::{BoundTable, IndexColumn, IndexRef, column_type, key_text};
+pub(crate) use table::{BoundTable, IndexColumn, IndexRef, column_type, column_types, key_text};
 pub(crate) use window::{Window, WindowFn};
 
 /// A place in the frame.

@@ -2,7 +2,7 @@
 
 use super::place::Places;
 use scaledb_base::TableId;
-use scaledb_catalog::{ColumnDesc, TableDesc};
+use scaledb_catalog::{Catalog, ColumnDesc, TableDesc};
 use scaledb_engine::TableInfo;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use std::borrow::Cow;
@@ -29,11 +29,19 @@ pub(crate) struct BoundTable {
 ///
 /// # Errors
 /// XX001 if there is none.
-pub(crate) fn column_type(column: &ColumnDesc) -> Result<Type> {
-    let ty = Type::from_oid(column.type_oid).ok_or_else(|| {
+pub(crate) fn column_type(catalog: &Catalog, column: &ColumnDesc) -> Result<Type> {
+    let ty = catalog.type_of_oid(column.type_oid).ok_or_else(|| {
         SqlError::new(SqlState::DATA_CORRUPTED, format!("column {} has an unknown type", column.name))
     })?;
     Ok(ty.with_typmod(column.typmod))
+}
+
+/// The types of the columns of a table.
+///
+/// # Errors
+/// XX001 if one is of no type.
+pub(crate) fn column_types(catalog: &Catalog, desc: &TableDesc) -> Result<Vec<Type>> {
+    desc.columns.iter().map(|column| column_type(catalog, column)).collect()
 }
 
 /// A column of an index.

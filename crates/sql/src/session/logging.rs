@@ -208,7 +208,10 @@ impl<E: Engine> Session<E> {
             Action::Truncate(_) => Class::Mod,
             Action::Utility(utility) => match utility {
                 Utility::Copy(copy) if copy.into_table => Class::Mod,
-                Utility::Comment(_) | Utility::AlterSequence(_) | Utility::Privilege(..) => Class::Ddl,
+                Utility::Comment(_)
+                | Utility::AlterSequence(_)
+                | Utility::AlterType(_)
+                | Utility::Privilege(..) => Class::Ddl,
                 Utility::Execute { name, .. } => match self.statements.get(name.as_str()) {
                     // a prepared statement is no EXECUTE
                     Some(prepared) => self.class_of(&prepared.compiled),

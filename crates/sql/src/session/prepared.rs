@@ -12,6 +12,7 @@ use crate::plan::Kind;
 use crate::plan::cache::{Action, Compiled, Held, Key};
 use crate::plan::kind::StatementKind;
 use crate::plan::point::PointKey;
+use scaledb_catalog::Catalog;
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::Statement as Ast;
@@ -66,7 +67,7 @@ impl<E: Engine> Session<E> {
         }
         let known: Vec<Option<Type>> = types
             .iter()
-            .map(|&oid| if oid == 0 { Ok(None) } else { parameter_type(oid).map(Some) })
+            .map(|&oid| if oid == 0 { Ok(None) } else { parameter_type(&self.state.catalog, oid).map(Some) })
             .collect::<Result<_>>()?;
         let compiled = Arc::new(parse::with_stack(text, || self.compile_text(text, known))?);
         let held = Held::new(compiled.clone());
@@ -566,8 +567,8 @@ fn ends_transaction(text: &str) -> bool {
     )
 }
 
-fn parameter_type(oid: u32) -> Result<Type> {
-    match Type::from_oid(oid) {
+fn parameter_type(catalog: &Catalog, oid: u32) -> Result<Type> {
+    match catalog.type_of_oid(oid) {
         // a client that does not know says so, or sends text
         Some(Type { base: Base::Unknown, .. }) => Ok(Type::TEXT),
         Some(ty) => Ok(ty),

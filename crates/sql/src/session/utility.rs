@@ -3,6 +3,7 @@
 use super::Session;
 use super::run::column;
 use crate::api::{Column, Executed, RowSink, Severity, Tag};
+use crate::bind::names::parse_type;
 use crate::bind::{Binder, Lookup};
 use crate::parse::utility::{Modes, Utility};
 use crate::plan::cache::{Compiled, Held};
@@ -80,6 +81,7 @@ impl<E: Engine> Session<E> {
             Utility::AlterSequence(alter) => {
                 return self.run_change(alone, |session| session.alter_sequence(alter));
             }
+            Utility::AlterType(alter) => return self.run_change(alone, |session| session.alter_type(alter)),
             Utility::Execute { name, arguments } => return self.execute_named(name, arguments, alone, sink),
             Utility::Explain { options, text } => {
                 return self.explain(text, *options, (&compiled.params, params), alone, sink);
@@ -241,7 +243,7 @@ impl<E: Engine> Session<E> {
     fn prepare_by_sql(&mut self, name: &str, types: &[String], text: &str) -> Result<Tag> {
         let mut oids = Vec::with_capacity(types.len());
         for ty in types {
-            oids.push(Type::parse(ty)?.oid());
+            oids.push(parse_type(&self.state.catalog, &self.state.path, ty)?.oid());
         }
         self.prepare_named(name, text, &oids)?;
         if let Some(statement) = self.statements.get_mut(name) {

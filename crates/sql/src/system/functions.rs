@@ -4,7 +4,7 @@ use super::Facts;
 use super::oids::{
     ARRAY_FUNCTIONS, DATABASE, DATABASE_OWNER, OWNER, SCHEMAS, TEMPORARY_SCHEMA, schema_oid, temporary_of,
 };
-use crate::bind::names::{is_temporary, own_schema};
+use crate::bind::names::{is_temporary, own_schema, parse_type};
 use crate::functions::SessionFn;
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, Relation, TableDesc};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -33,6 +33,8 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
             | "pg_get_viewdef"
             | "pg_get_serial_sequence"
             | "to_regclass"
+            | "to_regtype"
+            | "format_type"
             | "obj_description"
             | "col_description"
     )
@@ -65,6 +67,7 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
         }
         "pg_is_other_temp_schema" => oid.map_or(Value::Null, |oid| is_other_temporary(facts, oid)),
         "pg_get_userbyid" => oid.map_or(Value::Null, |oid| user_name(facts, oid)),
+        "format_type" => format_type(catalog, oid, args.get(1).and_then(Value::as_i64)),
         "pg_get_expr" => match (text, args.get(2).is_some_and(Value::is_true)) {
             (Some(text), true) => Value::from(super::printed::without_parentheses(text)),
             _ => args[0].clone(),
@@ -136,6 +139,17 @@ fn index_text(catalog: &Catalog, oid: Option<u32>, args: &[Value]) -> Value {
     }
 }
 
+/// The name of a type as SQL has it, with its modifier.
+fn format_type(catalog: &Catalog, oid: Option<u32>, typmod: Option<i64>) -> Value {
+    let Some(oid) = oid else { return Value::Null };
+    match (catalog.type_of_oid(oid), typmod.and_then(|typmod| i32::try_from(typmod).ok())) {
+        _ if oid == 0 => Value::text("-"),
+        (None, _) => Value::text("???"),
+        (Some(ty), Some(typmod)) => ty.with_typmod(typmod).to_string().into(),
+        (Some(ty), None) => ty.sql_name().into(),
+    }
+}
+
 /// The memory of a database: of the one that there is.
 fn database_size(facts: &dyn Facts, database: &Value) -> Result<Value> {
     let (_, own) = facts.names();
@@ -154,7 +168,7 @@ fn database_size(facts: &dyn Facts, database: &Value) -> Result<Value> {
 fn registered(facts: &dyn Facts, function: &str, name: &str) -> Option<u32> {
     match function {
         "to_regclass" => find_relation(facts.catalog(), facts.path(), name),
-        "to_regtype" => Type::parse(name).ok().map(Type::oid),
+        "to_regtype" => parse_type(facts.catalog(), facts.path(), name).ok().map(Type::oid),
         _ => Some(schema_oid(name)).filter(|oid| *oid != 0),
     }
 }
@@ -288,7 +302,7 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
                 Some(oid) => Ok(Value::Oid(oid)),
                 None => undefined(SqlState::UNDEFINED_TABLE, format!("relation \"{text}\" does not exist")),
             },
-            Base::Regtype => Type::parse(text).map(|ty| Value::Oid(ty.oid())),
+            Base::Regtype => parse_type(catalog, facts.path(), text).map(|ty| Value::Oid(ty.oid())),
             Base::Regnamespace => match schema_oid(text) {
                 0 => undefined(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{text}\" does not exist")),
                 oid => Ok(Value::Oid(oid)),
@@ -316,7 +330,7 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
         },
-        Base::Regtype => match Type::from_oid(*oid) {
+        Base::Regtype => match catalog.type_of_oid(*oid) {
             Some(ty) => ty.sql_name(),
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),

@@ -12,7 +12,7 @@ pub(super) fn printed_default(catalog: &Catalog, column: &ColumnDesc, text: &str
     let Ok(expr) = crate::parse::expression(text) else { return text.to_owned() };
     match &expr {
         Expr::Value(value) => {
-            let ty = column_type(column).map_or_else(|_| "text".to_owned(), type_name);
+            let ty = column_type(catalog, column).map_or_else(|_| "text".to_owned(), type_name);
             match (&value.value, literal_text(&value.value)) {
                 (_, Some(literal)) => format!("'{}'::{ty}", literal.replace('\'', "''")),
                 (Value::Null, _) => format!("NULL::{ty}"),

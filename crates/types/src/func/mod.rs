@@ -15,6 +15,7 @@ mod bytes;
 mod comparison;
 mod date_part;
 mod datetime;
+mod enums;
 mod float;
 mod int;
 mod json;
@@ -44,6 +45,7 @@ pub use resolve::{
 
 pub(crate) use json_make::{key_text, to_json, to_jsonb};
 pub(crate) use resolve::choose_aggregate;
+pub(crate) use text_format::quote_ident;
 
 use crate::env::Env;
 use crate::error::{Result, SqlError, SqlState};
@@ -75,6 +77,8 @@ pub enum Param {
     AnyNonArray,
     /// `anyarray`: arrays of what `anyelement` is.
     AnyArray,
+    /// `anyenum`: as `anyelement`, and of an enum type.
+    AnyEnum,
     /// `anycompatible`: the common type of all.
     AnyCompatible,
     /// `anycompatiblenonarray`: as `anycompatible`, and no array.
@@ -92,6 +96,7 @@ impl Param {
             "anyelement" => Self::AnyElement,
             "anynonarray" => Self::AnyNonArray,
             "anyarray" => Self::AnyArray,
+            "anyenum" => Self::AnyEnum,
             "anycompatible" => Self::AnyCompatible,
             "anycompatiblenonarray" => Self::AnyCompatibleNonArray,
             "anycompatiblearray" => Self::AnyCompatibleArray,
@@ -304,6 +309,7 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
     for register in [
         comparison::register,
         int::register,
+        enums::register,
         float::register,
         numeric::register,
         text::register,

@@ -38,6 +38,7 @@ fn accepts(param: Param, arg: Type) -> bool {
         Param::Type(ty) => ty.same(arg) || is_unknown(arg) || find_cast(arg, ty, Context::Implicit).is_some(),
         Param::AnyElement | Param::AnyCompatible | Param::Any => true,
         Param::AnyNonArray | Param::AnyCompatibleNonArray => !arg.array,
+        Param::AnyEnum => arg.as_enum().is_some() || is_unknown(arg),
         Param::AnyArray | Param::AnyCompatibleArray => arg.element().is_some() || is_unknown(arg),
     }
 }
@@ -179,7 +180,7 @@ fn specialize(function: &Function, args: &[Type]) -> Option<(Vec<Type>, Type)> {
                 Some(arg) if arg.same(ty) => arg,
                 _ => ty,
             },
-            Param::AnyElement | Param::AnyNonArray => element?,
+            Param::AnyElement | Param::AnyNonArray | Param::AnyEnum => element?,
             Param::AnyArray => match arg {
                 Some(arg) if arg.element().is_some() => arg,
                 _ => array(element)?,
@@ -207,7 +208,7 @@ fn element_type(function: &Function, args: &[Type]) -> Option<Option<Type>> {
     let mut used = false;
     for (i, arg) in args.iter().enumerate() {
         let found = match param_at(function, i) {
-            Param::AnyElement | Param::AnyNonArray => *arg,
+            Param::AnyElement | Param::AnyNonArray | Param::AnyEnum => *arg,
             Param::AnyArray => arg.element().unwrap_or(*arg),
             _ => continue,
         };

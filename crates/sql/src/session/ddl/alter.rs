@@ -101,7 +101,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// Whether the query of a view still has the columns that it had, and from the same relations.
-    fn means_the_same(&mut self, view: &ViewDesc) -> bool {
+    pub(super) fn means_the_same(&mut self, view: &ViewDesc) -> bool {
         let quoted = |name: &str| name.replace('"', "\"\"");
         let text = format!("SELECT * FROM \"{}\".\"{}\"", quoted(&view.schema), quoted(&view.name));
         let Ok(compiled) = self.compile(&text, &[]) else { return false };
@@ -164,8 +164,7 @@ impl<E: Engine> Session<E> {
     /// 42P07 if there is a relation of that name.
     fn check_free(&self, schema: &str, name: &str) -> Result<()> {
         if self.state.catalog.is_taken(schema, name) {
-            let what = format!("relation \"{name}\" already exists");
-            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
+            return Err(self.name_is_taken(schema, name));
         }
         Ok(())
     }

@@ -5,10 +5,10 @@ use super::create::key_column;
 use super::generated::unqualified;
 use super::{new_name, position};
 use crate::bind::names::{fold, is_temporary};
-use crate::plan::BoundTable;
 use crate::plan::place::Places;
+use crate::plan::{BoundTable, column_type, column_types};
 use scaledb_catalog::{
-    Action, CheckDesc, ForeignKeyDesc, IndexDesc, Initially, KeyColumn, PrimaryKeyDesc, TableDesc,
+    Action, Catalog, CheckDesc, ForeignKeyDesc, IndexDesc, Initially, KeyColumn, PrimaryKeyDesc, TableDesc,
 };
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -198,11 +198,11 @@ impl<E: Engine> Session<E> {
 
     /// A table that the engine may not have made yet: any of its tables does, for no rows are read.
     pub(super) fn unmade(&self, desc: &TableDesc) -> Result<BoundTable> {
-        let types = desc.columns.iter().map(crate::plan::column_type).collect::<Result<Vec<_>>>()?;
+        let types = column_types(&self.state.catalog, desc)?;
         let info = Arc::new(scaledb_engine::TableInfo {
             id: scaledb_base::TableId(0),
             name: String::new(),
-            schema: super::super::state::engine_def(desc)?.schema,
+            schema: super::super::state::engine_def(&self.state.catalog, desc)?.schema,
             indexes: Vec::new(),
         });
         let places = Places::as_made(types.len(), &info.schema);
@@ -271,7 +271,7 @@ impl<E: Engine> Session<E> {
             );
             return Err(SqlError::new(SqlState::INVALID_FOREIGN_KEY, what));
         }
-        check_types(desc, &to, &columns, &referred)?;
+        check_types(&self.state.catalog, desc, &to, &columns, &referred)?;
         let names: Vec<String> = columns.iter().map(|&c| desc.column_name(c).to_owned()).collect();
         let table = desc.name.clone();
         let mut parts = vec![table.as_str()];
@@ -391,10 +391,16 @@ pub(super) fn one_primary_key(desc: &TableDesc) -> Result<()> {
 ///
 /// # Errors
 /// 42804.
-pub(super) fn check_types(desc: &TableDesc, to: &TableDesc, columns: &[i16], referred: &[i16]) -> Result<()> {
+pub(super) fn check_types(
+    catalog: &Catalog,
+    desc: &TableDesc,
+    to: &TableDesc,
+    columns: &[i16],
+    referred: &[i16],
+) -> Result<()> {
     let ty = |desc: &TableDesc, attnum: i16| {
         let column = desc.columns.iter().find(|column| column.attnum == attnum);
-        column.map(crate::plan::column_type).transpose()
+        column.map(|column| column_type(catalog, column)).transpose()
     };
     for (&from, &of) in columns.iter().zip(referred) {
         let (Some(a), Some(b)) = (ty(desc, from)?, ty(to, of)?) else { continue };

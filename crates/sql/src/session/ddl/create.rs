@@ -6,7 +6,7 @@ use super::sequence::{new_sequence, next_of};
 use super::spread::Asked;
 use super::{new_name, position};
 use crate::api::Tag;
-use crate::bind::names::{data_type, is_temporary, split};
+use crate::bind::names::{is_temporary, split};
 use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, Spread, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -40,12 +40,12 @@ impl<E: Engine> Session<E> {
         }
         self.begin_change()?;
         if self.state.catalog.is_taken(&schema, &name) {
-            let what = format!("relation \"{name}\" already exists");
-            if create.if_not_exists {
-                self.skip(&format!("{what}, skipping"), SqlState::DUPLICATE_TABLE);
+            let taken = self.name_is_taken(&schema, &name);
+            if create.if_not_exists && taken.code() == SqlState::DUPLICATE_TABLE {
+                self.skip(&format!("{taken}, skipping"), SqlState::DUPLICATE_TABLE);
                 return Ok(Tag::plain("CREATE TABLE"));
             }
-            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
+            return Err(taken);
         }
         let mut desc = TableDesc {
             oid: self.state.shared.new_oid(),
@@ -158,7 +158,7 @@ impl<E: Engine> Session<E> {
             let what = format!("column \"{name}\" specified more than once");
             return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
         }
-        let ty = data_type(&column.data_type)?;
+        let ty = self.data_type(&column.data_type)?;
         if matches!(ty.base, Base::Unknown | Base::Void | Base::Record) {
             let what = format!("column \"{name}\" has pseudo-type {}", ty.sql_name());
             return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
@@ -268,7 +268,7 @@ impl<E: Engine> Session<E> {
         options: &[SequenceOptions],
     ) -> Result<()> {
         let at = position(desc, column)?;
-        let ty = crate::plan::column_type(&desc.columns[at])?;
+        let ty = crate::plan::column_type(&self.state.catalog, &desc.columns[at])?;
         self.make_owned(desc, Owned { column: column.to_owned(), ty, options: options.to_vec() })
     }
 
@@ -315,10 +315,7 @@ impl<E: Engine> Session<E> {
                     replaced = Some(view.clone());
                 }
                 _ if create.if_not_exists => return Ok(Tag::plain("CREATE VIEW")),
-                _ => {
-                    let what = format!("relation \"{name}\" already exists");
-                    return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
-                }
+                _ => return Err(self.name_is_taken(&schema, &name)),
             }
         }
         let mut columns: Vec<(String, u32, i32)> = Vec::new();

@@ -10,7 +10,7 @@ use crate::plan::BoundTable;
 use scaledb_catalog::Relation;
 use scaledb_engine::{Engine, Order, Range, Worker};
 use scaledb_row::Projection;
-use scaledb_types::{Result, SqlError, SqlState, Type};
+use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{ObjectName, ObjectType, Statement};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl<E: Engine> Session<E> {
             ObjectType::View => ("view", "DROP VIEW"),
             ObjectType::Sequence => ("sequence", "DROP SEQUENCE"),
             ObjectType::Index => ("index", "DROP INDEX"),
-            ObjectType::Type => return self.drop_types(if_exists, names),
+            ObjectType::Type => return self.drop_types(if_exists, names, cascade),
             other => return Err(SqlError::unsupported(format!("DROP {other} is not supported"))),
         };
         let mut dropped = Vec::new();
@@ -101,27 +101,6 @@ impl<E: Engine> Session<E> {
             }
         };
         self.state.notice(Severity::Notice, notice);
-    }
-
-    /// DROP TYPE: there are none but those that are always there.
-    fn drop_types(&mut self, if_exists: bool, names: &[ObjectName]) -> Result<Tag> {
-        for name in names {
-            let (schema, name) = split(name)?;
-            let shown = crate::bind::names::shown(schema.as_deref(), &name);
-            if let Some(ty) = Type::by_typname(&name) {
-                let what = format!(
-                    "cannot drop type {} because it is required by the database system",
-                    ty.sql_name()
-                );
-                return Err(SqlError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, what));
-            }
-            let what = format!("type \"{shown}\" does not exist");
-            if !if_exists {
-                return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
-            }
-            self.skip(&format!("{what}, skipping"), SqlState::SUCCESSFUL_COMPLETION);
-        }
-        Ok(Tag::plain("DROP TYPE"))
     }
 
     /// Drops a relation; with `cascade` what needs it, too, which `cascaded` then names.

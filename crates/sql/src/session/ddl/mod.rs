@@ -9,6 +9,7 @@ mod comment;
 mod constraint;
 mod create;
 mod drop;
+mod enums;
 mod expression;
 mod generated;
 mod partial;
@@ -19,12 +20,12 @@ mod spread;
 
 use super::Session;
 use crate::api::{Severity, Tag};
-use crate::bind::names::{find_relation, fold, own_schema, split, temporary_schema};
+use crate::bind::names::{data_type, find_relation, fold, own_schema, split, temporary_schema};
 use crate::plan::BoundTable;
 use scaledb_catalog::{Catalog, Relation, TableDesc};
 use scaledb_engine::Engine;
-use scaledb_types::{Result, SqlError, SqlState};
-use sqlparser::ast::{Ident, ObjectName, Statement};
+use scaledb_types::{Result, SqlError, SqlState, Type};
+use sqlparser::ast::{DataType, Ident, ObjectName, Statement};
 use std::sync::Arc;
 
 /// The longest name, as in PostgreSQL.
@@ -52,6 +53,9 @@ impl<E: Engine> Session<E> {
                 sequence_options,
                 owned_by.as_ref(),
             )?,
+            Statement::CreateType { name, representation } => {
+                self.create_type(name, representation.as_ref())?
+            }
             Statement::AlterTable(alter) => self.alter_table(alter)?,
             Statement::AlterIndex { name, operation } => self.alter_index(name, operation)?,
             Statement::Drop { object_type, if_exists, names, cascade, .. } => {
@@ -177,6 +181,11 @@ impl<E: Engine> Session<E> {
         }
     }
 
+    /// The type that a syntax tree names.
+    fn data_type(&self, ast: &DataType) -> Result<Type> {
+        data_type(&self.state.catalog, &self.state.path, ast)
+    }
+
     /// The table of a name.
     fn lookup_table(&self, name: &ObjectName) -> Result<Arc<BoundTable>> {
         match self.lookup(name)? {
@@ -194,7 +203,18 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// A name that no relation or index has.
+    /// The answer to a name for a relation that something has.
+    fn name_is_taken(&self, schema: &str, name: &str) -> SqlError {
+        if self.state.catalog.enum_named(schema, name).is_none() {
+            let what = format!("relation \"{name}\" already exists");
+            return SqlError::new(SqlState::DUPLICATE_TABLE, what);
+        }
+        let hint = "A relation has an associated type of the same name, so you must use a name that doesn't conflict \
+                    with any existing type.";
+        SqlError::new(SqlState::DUPLICATE_OBJECT, format!("type \"{name}\" already exists")).hint(hint)
+    }
+
+    /// A name that no relation, type or index has.
     fn free_name(&self, table: &TableDesc, parts: &[&str], suffix: &str) -> String {
         let mut base = parts.join("_");
         while base.len() + suffix.len() + 1 > MAX_NAME - 2 {

@@ -51,7 +51,7 @@ impl<E: Engine> Session<E> {
         check_limits(desc)?;
         super::spread::check(desc)?;
         desc.placement = None;
-        let info = self.state.shared.engine_table(engine_def(desc)?)?;
+        let info = self.state.shared.engine_table(engine_def(&self.state.catalog, desc)?)?;
         desc.engine.clone_from(&info.name);
         for (index, made) in desc.indexes.iter_mut().zip(&info.indexes) {
             index.engine.clone_from(&made.name);

@@ -3,7 +3,7 @@
 use super::super::Session;
 use super::position;
 use crate::api::Tag;
-use crate::bind::names::{data_type, find_relation, shown, split};
+use crate::bind::names::{find_relation, shown, split};
 use crate::parse::alter_sequence::{AlterSequence, Change, Options};
 use crate::system::printed::sequence_of;
 use scaledb_catalog::{Relation, SequenceDesc, TableDesc};
@@ -26,14 +26,14 @@ impl<E: Engine> Session<E> {
         let schema = self.schema_for(schema, temporary)?;
         self.begin_change()?;
         if self.state.catalog.is_taken(&schema, &name) {
-            let what = format!("relation \"{name}\" already exists");
-            if if_not_exists {
-                self.skip(&format!("{what}, skipping"), SqlState::DUPLICATE_TABLE);
+            let taken = self.name_is_taken(&schema, &name);
+            if if_not_exists && taken.code() == SqlState::DUPLICATE_TABLE {
+                self.skip(&format!("{taken}, skipping"), SqlState::DUPLICATE_TABLE);
                 return Ok(Tag::plain("CREATE SEQUENCE"));
             }
-            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
+            return Err(taken);
         }
-        let ty = ty.map(data_type).transpose()?.unwrap_or(Type::INT8);
+        let ty = ty.map(|ty| self.data_type(ty)).transpose()?.unwrap_or(Type::INT8);
         if ty.array || !matches!(ty.base, Base::Int2 | Base::Int4 | Base::Int8) {
             return Err(not_an_integer());
         }

@@ -6,10 +6,10 @@ use crate::bind::{Keys, Lookup, SystemTable};
 use crate::exec::tail;
 use crate::plan::place::{Added, ColumnPlace, Places};
 use crate::plan::statistics::TableStatistics;
-use crate::plan::{BoundTable, ForeignKey, IndexColumn, IndexRef, Setting, column_type};
+use crate::plan::{BoundTable, ForeignKey, IndexColumn, IndexRef, Setting, column_types};
 use crate::stored;
 use crate::system;
-use scaledb_catalog::{Action, ForeignKeyDesc, KeyColumn, Spread, TableDesc};
+use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, KeyColumn, Spread, TableDesc};
 use scaledb_engine::{Engine, TableInfo};
 use scaledb_types::{Env, KeyForm, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl<E: Engine> SessionState<E> {
 
     /// The table behind a descriptor, with what the engine has of it.
     pub(crate) fn table_with(&self, desc: &Arc<TableDesc>, info: Arc<TableInfo>) -> Result<Arc<BoundTable>> {
-        let types: Vec<Type> = desc.columns.iter().map(column_type).collect::<Result<_>>()?;
+        let types = column_types(&self.catalog, desc)?;
         let places = Places::new(places(desc, &types)?, &info.schema);
         // behind those that the table was made with
         let made = desc.placement.as_ref().map_or(types.len(), |placement| placement.columns.len());
@@ -233,11 +233,11 @@ fn key_columns(desc: &TableDesc, types: &[Type], first: usize) -> Vec<(usize, us
 ///
 /// # Errors
 /// 0A000 for a type that cannot be in an index; the engine's.
-pub(crate) fn engine_def(desc: &TableDesc) -> Result<scaledb_engine::TableDef> {
+pub(crate) fn engine_def(catalog: &Catalog, desc: &TableDesc) -> Result<scaledb_engine::TableDef> {
     use scaledb_engine::{IndexDef, TableDef};
     use scaledb_keys::{Direction, Nulls};
     use scaledb_row::{Column, KeyPart, Schema};
-    let types: Vec<Type> = desc.columns.iter().map(column_type).collect::<Result<_>>()?;
+    let types = column_types(catalog, desc)?;
     let separate = key_columns(desc, &types, types.len());
     let mut columns = Vec::new();
     for (position, (column, &ty)) in desc.columns.iter().zip(&types).enumerate() {

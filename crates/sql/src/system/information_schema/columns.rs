@@ -29,7 +29,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for table in catalog.tables() {
         for (number, column) in table.visible().enumerate() {
-            let ty = column_type(column)?;
+            let ty = column_type(catalog, column)?;
             let numeric = match ty.base {
                 _ if ty.array => None,
                 Base::Int2 => Some((16, 2, Some(0))),
@@ -39,6 +39,12 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 Base::Float8 => Some((53, 2, None)),
                 Base::Numeric => ty.precision_scale().map(|(precision, scale)| (precision, 10, Some(scale))),
                 _ => None,
+            };
+            let is_enum = matches!(ty.base, Base::Enum(_));
+            let kind = match (ty.array, is_enum) {
+                (true, _) => "ARRAY".to_owned(),
+                (false, true) => "USER-DEFINED".to_owned(),
+                (false, false) => ty.sql_name(),
             };
             let option = |value: Option<i32>| value.map_or(Value::Null, Value::Int4);
             let time = matches!(ty.base, Base::Time | Base::Timestamp | Base::Timestamptz | Base::Interval);
@@ -59,7 +65,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .int4("ordinal_position", number as i32 + 1)
                     .set("column_default", default.map_or(Value::Null, Value::from))
                     .yes("is_nullable", !column.not_null)
-                    .text("data_type", &if ty.array { "ARRAY".to_owned() } else { ty.sql_name() })
+                    .text("data_type", &kind)
                     .set("character_maximum_length", option(ty.char_length().map(|n| n as i32)))
                     .set("character_octet_length", option(ty.char_length().map(|n| n as i32 * 4)))
                     .set("numeric_precision", option(numeric.map(|n| n.0)))
@@ -67,7 +73,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .set("numeric_scale", option(numeric.and_then(|n| n.2)))
                     .set("datetime_precision", option(precision))
                     .text("udt_catalog", database)
-                    .text("udt_schema", "pg_catalog")
+                    .text("udt_schema", if is_enum { "public" } else { "pg_catalog" })
                     .text("udt_name", &ty.name())
                     .yes("is_identity", column.identity.is_some())
                     .set(

@@ -9,6 +9,7 @@ mod pg_constraint;
 mod pg_database;
 mod pg_depend;
 pub(super) mod pg_description;
+mod pg_enum;
 mod pg_index;
 mod pg_indexes;
 mod pg_locks;
@@ -69,7 +70,7 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &without_rows::PG_STATISTIC_EXT,
     &without_rows::PG_TRIGGER,
     &without_rows::PG_REWRITE,
-    &without_rows::PG_ENUM,
+    &pg_enum::TABLE,
     &without_rows::PG_RANGE,
     &pg_proc::TABLE,
     &pg_tablespace::TABLE,

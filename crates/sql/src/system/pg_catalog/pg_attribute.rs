@@ -29,8 +29,12 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         match relation {
             Relation::Table(table) => {
                 for column in table.visible() {
-                    let row =
-                        attribute(table.oid, &column.name, column.attnum as usize, column_type(column)?);
+                    let row = attribute(
+                        table.oid,
+                        &column.name,
+                        column.attnum as usize,
+                        column_type(catalog, column)?,
+                    );
                     let identity = match column.identity {
                         None => 0,
                         Some(Identity::Always) => b'a',
@@ -60,13 +64,18 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     let names = table.key_names(columns);
                     for (number, (key, name)) in columns.iter().zip(&names).enumerate() {
                         let Some(at) = table.position(key.attnum) else { continue };
-                        rows.push(attribute(oid, name, number + 1, column_type(&table.columns[at])?));
+                        rows.push(attribute(
+                            oid,
+                            name,
+                            number + 1,
+                            column_type(catalog, &table.columns[at])?,
+                        ));
                     }
                 }
             }
             Relation::View(view) => {
                 for (number, (name, oid, typmod)) in view.columns.iter().enumerate() {
-                    let ty = Type::from_oid(*oid).unwrap_or(Type::TEXT).with_typmod(*typmod);
+                    let ty = catalog.type_of_oid(*oid).unwrap_or(Type::TEXT).with_typmod(*typmod);
                     rows.push(attribute(view.oid, name, number + 1, ty));
                 }
             }

@@ -1,4 +1,4 @@
-//! `pg_type`: types, and those of the rows of relations.
+//! `pg_type`: types that are always there, enum types, and those of the rows of relations.
 
 use crate::system::Facts;
 use crate::system::oids::{ARRAY_FUNCTIONS, OWNER, collation, row_type, schema_oid};
@@ -25,23 +25,30 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
     let mut rows = Vec::new();
-    for base in Base::all() {
-        let ty = Type::of(base);
+    let built_in = Base::all().map(|base| (Type::of(base), 11));
+    let enums =
+        catalog.enums().filter_map(|desc| Some((catalog.type_of_oid(desc.oid)?, schema_oid(&desc.schema))));
+    for (ty, schema) in built_in.chain(enums) {
+        let base = ty.base;
         let array = ty.to_array();
         for ty in std::iter::once(ty).chain(array) {
             let name = ty.name();
             let element =
                 ty.element().filter(|_| ty.array || base == Base::Int2vector || base == Base::Oidvector);
-            let pseudo = matches!(base, Base::Unknown | Base::Void | Base::Record);
+            let kind = match base {
+                Base::Unknown | Base::Void | Base::Record => b'p',
+                Base::Enum(_) if !ty.array => b'e',
+                _ => b'b',
+            };
             rows.push(
                 Row::of(&TABLE)
                     .oid("oid", ty.oid())
                     .text("typname", &name)
-                    .oid("typnamespace", 11)
+                    .oid("typnamespace", schema)
                     .oid("typowner", OWNER)
                     .set("typlen", Value::Int2(ty.len()))
                     .flag("typbyval", (1..=8).contains(&ty.len()))
-                    .letter("typtype", if pseudo { b'p' } else { b'b' })
+                    .letter("typtype", kind)
                     .letter("typcategory", ty.category() as u8)
                     .flag("typispreferred", ty.is_preferred())
                     .flag("typisdefined", true)

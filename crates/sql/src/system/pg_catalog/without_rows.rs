@@ -106,14 +106,6 @@ pub(super) const PG_REWRITE: SystemCatalog = SystemCatalog {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_ENUM: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_enum", oid: 3501, rows,
-    columns: &[
-        ("oid", Type::OID), ("enumtypid", Type::OID), ("enumsortorder", Type::FLOAT4), ("enumlabel", Type::NAME),
-    ],
-};
-
-#[rustfmt::skip]
 pub(super) const PG_RANGE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_range", oid: 3541, rows,
     columns: &[

@@ -5,7 +5,6 @@ use super::super::constraint::check_types;
 use super::super::generated::refuse_generated;
 use super::super::{new_name, position};
 use super::depends;
-use crate::bind::names::data_type;
 use crate::exec::{Exec, Scratch, tail};
 use crate::parse::marked;
 use crate::plan::BoundTable;
@@ -39,7 +38,7 @@ impl<E: Engine> Session<E> {
             None => Expr::Const(scaledb_types::Value::Null),
             Some(text) => {
                 let ast = crate::parse::expression(text)?;
-                let ty = column_type(&desc.columns[desc.columns.len() - 1])?;
+                let ty = column_type(&self.state.catalog, &desc.columns[desc.columns.len() - 1])?;
                 self.bind_over(table, |binder| {
                     let typed = binder.expr(&ast)?;
                     binder.assign(typed, ty, &name)
@@ -95,12 +94,18 @@ impl<E: Engine> Session<E> {
             // an error, if there are rows
             return Ok(None);
         }
-        let missing = tail::encode(&value.store(column_type(column)?)?).map(std::borrow::Cow::into_owned);
+        let missing = tail::encode(&value.store(column_type(&self.state.catalog, column)?)?)
+            .map(std::borrow::Cow::into_owned);
         Ok(Some(AddedColumn { attnum: column.attnum, missing }))
     }
 
     /// DROP COLUMN.
-    pub(super) fn drop_column(&mut self, table: &Arc<BoundTable>, name: &str, cascade: bool) -> Result<()> {
+    pub(in crate::session::ddl) fn drop_column(
+        &mut self,
+        table: &Arc<BoundTable>,
+        name: &str,
+        cascade: bool,
+    ) -> Result<()> {
         let mut desc = (*table.desc).clone();
         let at = position(&desc, name)?;
         let attnum = desc.columns[at].attnum;
@@ -185,14 +190,20 @@ impl<E: Engine> Session<E> {
             let itself = key.table == desc.oid && key.referred.contains(&attnum);
             if itself || key.columns.contains(&attnum) {
                 let to = catalog.table(key.table).filter(|to| to.oid != desc.oid);
-                check_types(desc, to.map_or(desc, |to| to), &key.columns, &key.referred)?;
+                check_types(
+                    &self.state.catalog,
+                    desc,
+                    to.map_or(desc, |to| to),
+                    &key.columns,
+                    &key.referred,
+                )?;
                 keys.push((desc.oid, number));
             }
         }
         for reference in catalog.references_to(desc.oid) {
             let key = reference.constraint();
             if reference.from.oid != desc.oid && key.referred.contains(&attnum) {
-                check_types(&reference.from, desc, &key.columns, &key.referred)?;
+                check_types(&self.state.catalog, &reference.from, desc, &key.columns, &key.referred)?;
                 keys.push((reference.from.oid, reference.number));
             }
         }
@@ -237,7 +248,7 @@ impl<E: Engine> Session<E> {
             }
             AlterColumnOperation::DropNotNull => self.drop_not_null(table, desc, at),
             AlterColumnOperation::SetDataType { data_type: to, using, .. } => {
-                self.set_data_type(table, desc, at, data_type(to)?, using.as_ref())
+                self.set_data_type(table, desc, at, self.data_type(to)?, using.as_ref())
             }
             AlterColumnOperation::AddGenerated { generated_as, sequence_options } => {
                 let options = sequence_options.as_deref().unwrap_or_default();
@@ -334,7 +345,7 @@ impl<E: Engine> Session<E> {
             }
             () => None,
         };
-        crate::session::ddl::create::check_identity_type(column_type(column)?)?;
+        crate::session::ddl::create::check_identity_type(column_type(&self.state.catalog, column)?)?;
         if let Some(refused) = refused {
             let what = format!("column \"{name}\" of relation \"{}\" {refused}", desc.name);
             return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what));
