@@ -46,6 +46,12 @@ macro_rules! states {
                 [a, b, c, d, e] => Self([*a, *b, *c, *d, *e]),
                 _ => panic!("an SQLSTATE has five characters"),
             };)*
+
+            /// The state of a condition's name, in lower case: `unique_violation`.
+            pub fn of_condition(name: &str) -> Option<Self> {
+                let states = [$((stringify!($name), Self::$name)),*];
+                states.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, state)| state)
+            }
         }
     };
 }
@@ -106,6 +112,7 @@ states! {
     INVALID_AUTHORIZATION_SPECIFICATION = "28000",
     INVALID_PASSWORD = "28P01",
     DEPENDENT_OBJECTS_STILL_EXIST = "2BP01",
+    INVALID_TRANSACTION_TERMINATION = "2D000",
     INVALID_CURSOR_NAME = "34000",
     SAVEPOINT_EXCEPTION = "3B000",
     INVALID_SAVEPOINT_SPECIFICATION = "3B001",
@@ -173,6 +180,7 @@ states! {
     IO_ERROR = "58030",
     SNAPSHOT_TOO_OLD = "72000",
     CONFIG_FILE_ERROR = "F0000",
+    RAISE_EXCEPTION = "P0001",
     NO_DATA_FOUND = "P0002",
     TOO_MANY_ROWS = "P0003",
     INTERNAL_ERROR = "XX000",

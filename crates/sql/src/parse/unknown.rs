@@ -67,7 +67,6 @@ const NAMES: &[&str] = &[
     "create trigger",
     "create unlogged table",
     "create user",
-    "do",
     "drop access method",
     "drop aggregate",
     "drop cast",

@@ -107,6 +107,8 @@ pub(crate) enum Utility {
     AlterSequence(super::alter_sequence::AlterSequence),
     /// ALTER TYPE.
     AlterType(super::alter_type::AlterType),
+    /// DO.
+    Do(Box<super::do_block::Block>),
     Checkpoint,
     /// Schemas and names of tables; all if there are none.
     Analyze(Vec<(Option<String>, String)>),
@@ -195,6 +197,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
             at.expect("type")?;
             Ok(Utility::AlterType(super::alter_type::alter_type(at)?))
         },
+        "do" => |at| Ok(Utility::Do(Box::new(super::do_block::do_block(at)?))),
         "unlisten" => |at| rest_as(at, Utility::Nothing("UNLISTEN")),
         _ => return None,
     };

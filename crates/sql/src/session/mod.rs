@@ -24,6 +24,7 @@ mod counting;
 mod cursor;
 mod ddl;
 pub(crate) mod direct;
+mod do_block;
 mod explain;
 mod logging;
 mod prepared;

@@ -35,6 +35,31 @@ impl<E: Engine> Session<E> {
     /// 25P01 outside of a block.
     pub(super) fn savepoint(&mut self, name: String) -> Result<()> {
         self.need_block("SAVEPOINT")?;
+        self.mark(name)
+    }
+
+    /// Begins a part of a statement that may be undone: its number. It has no name, so that statements cannot end it.
+    pub(super) fn begin_part(&mut self) -> Result<usize> {
+        self.mark(String::new())?;
+        Ok(self.transaction.savepoints.len() - 1)
+    }
+
+    /// Ends a part, whose changes stay.
+    pub(super) fn end_part(&mut self, number: usize) {
+        self.transaction.savepoints.truncate(number);
+    }
+
+    /// Undoes a part, and ends it.
+    ///
+    /// # Errors
+    /// 40001 if a conflict has ended the transaction.
+    pub(super) fn undo_part(&mut self, number: usize) -> Result<()> {
+        self.return_to(number)?;
+        self.end_part(number);
+        Ok(())
+    }
+
+    fn mark(&mut self, name: String) -> Result<()> {
         self.ensure_begun()?;
         let engine = match self.worker.as_mut() {
             Some(worker) => Some(worker.savepoint().map_err(crate::error::plain)?),
@@ -81,6 +106,10 @@ impl<E: Engine> Session<E> {
             self.need_block("ROLLBACK TO SAVEPOINT")?;
         }
         let number = self.find_savepoint(name)?;
+        self.return_to(number)
+    }
+
+    fn return_to(&mut self, number: usize) -> Result<()> {
         self.transaction.savepoints.truncate(number + 1);
         let mark = &self.transaction.savepoints[number];
         let (added, gone) = (mark.added, mark.gone);

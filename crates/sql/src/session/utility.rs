@@ -81,6 +81,7 @@ impl<E: Engine> Session<E> {
             Utility::AlterSequence(alter) => {
                 return self.run_change(alone, |session| session.alter_sequence(alter));
             }
+            Utility::Do(block) => return self.run_change(alone, |session| session.do_block(block)),
             Utility::AlterType(alter) => return self.run_change(alone, |session| session.alter_type(alter)),
             Utility::Execute { name, arguments } => return self.execute_named(name, arguments, alone, sink),
             Utility::Explain { options, text } => {

@@ -59,7 +59,6 @@ fn a_statement_that_is_not_supported_is_named() {
 #[test]
 fn statements_that_the_parser_does_not_know_are_named() {
     for (sql, wanted) in [
-        ("do $$ begin null; end $$", "DO is not supported"),
         ("create unlogged table u (a int)", "CREATE UNLOGGED TABLE is not supported"),
         ("create or replace procedure p() language sql as 'select 1'", "CREATE PROCEDURE is not supported"),
         ("prepare transaction 'x'", "PREPARE TRANSACTION is not supported"),
