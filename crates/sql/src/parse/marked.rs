@@ -9,6 +9,8 @@
 //!  ON CONFLICT (a) WHERE b DO NOTHING                ON CONFLICT (a) DO UPDATE SET "" = (b)
 //!  ON CONFLICT (a, f(b)) DO UPDATE SET a = 1         ON CONFLICT ("") DO UPDATE SET ""."TARGET" = (a), ""."TARGET" = (f(b)), a = 1
 //! ```
+//!
+//! `int ARRAY`, which is no name, becomes `int []`.
 
 use sqlparser::ast::{Assignment, AssignmentTarget, Expr, ObjectName, ObjectNamePart, OnConflictAction};
 use sqlparser::keywords::Keyword;
@@ -103,6 +105,8 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             expression_at(&mut tokens, at);
         } else if is(&tokens, at, "CONCURRENTLY") {
             drop_concurrently_at(&mut tokens, at);
+        } else if is(&tokens, at, "ARRAY") {
+            array_type_at(&mut tokens, at);
         }
         at += 1;
     }
@@ -266,6 +270,19 @@ fn expression_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     let set = [word("SET", Keyword::SET), space(), word("DEFAULT", Keyword::DEFAULT), space()];
     let own = set.into_iter().chain(mark(which));
     tokens.splice(drop..=end, own.map(|token| TokenWithSpan { token, span }));
+}
+
+/// ARRAY behind the name of a type, perhaps with its modifiers.
+fn array_type_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
+    let before = tokens[..at].iter().rfind(|token| !matches!(token.token, Token::Whitespace(_)));
+    let of_type = before.is_some_and(|token| matches!(token.token, Token::Word(_) | Token::RParen));
+    let next = tokens.get(behind(tokens, at)).map(|token| &token.token);
+    // ARRAY[..] and ARRAY(..) are values
+    if of_type && !matches!(next, Some(Token::LBracket | Token::LParen)) {
+        let span = tokens[at].span;
+        let brackets = [Token::LBracket, Token::RBracket];
+        tokens.splice(at..=at, brackets.map(|token| TokenWithSpan { token, span }));
+    }
 }
 
 fn drop_concurrently_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {

@@ -9,6 +9,7 @@ mod basics;
 mod changes;
 mod columns;
 mod durable;
+mod enums;
 mod explain;
 mod expressions;
 mod generated;
