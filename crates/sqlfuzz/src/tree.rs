@@ -42,11 +42,13 @@ pub enum Ty {
     Uuid,
     /// `text[]`
     Texts,
+    /// The enum type that every script makes.
+    Mood,
 }
 
 impl Ty {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Bool,
         Self::Int2,
         Self::Int4,
@@ -65,6 +67,7 @@ impl Ty {
         Self::Bytea,
         Self::Uuid,
         Self::Texts,
+        Self::Mood,
     ];
 
     /// Its name in SQL.
@@ -88,10 +91,11 @@ impl Ty {
             Self::Bytea => "bytea",
             Self::Uuid => "uuid",
             Self::Texts => "text[]",
+            Self::Mood => "mood",
         }
     }
 
-    /// Its oid.
+    /// Its oid; 0, which leaves it to the server, if that is not the same everywhere.
     pub fn oid(self) -> u32 {
         match self {
             Self::Bool => 16,
@@ -112,6 +116,7 @@ impl Ty {
             Self::Bytea => 17,
             Self::Uuid => 2950,
             Self::Texts => 1009,
+            Self::Mood => 0,
         }
     }
 
@@ -127,6 +132,7 @@ impl Ty {
             Self::Ints | Self::Texts => "{1}",
             Self::Uuid => "00000000-0000-0000-0000-000000000000",
             Self::Json => "1",
+            Self::Mood => "ok",
         }
     }
 }

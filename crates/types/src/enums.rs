@@ -7,11 +7,12 @@
 use crate::error::{Result, SqlError, SqlState};
 use crate::func::quote_ident;
 use crate::ty::{Category, Row};
+use scaledb_sync::lock::Mutex;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::LazyLock;
 
 /// The longest label, in bytes, as in PostgreSQL.
 pub const MAX_LABEL_LENGTH: usize = 63;
@@ -52,11 +53,7 @@ struct Definitions {
     by_content: HashMap<&'static Content, EnumType>,
 }
 
-static DEFINITIONS: LazyLock<RwLock<Definitions>> = LazyLock::new(RwLock::default);
-
-fn definitions() -> RwLockReadGuard<'static, Definitions> {
-    DEFINITIONS.read().unwrap_or_else(PoisonError::into_inner)
-}
+static DEFINITIONS: LazyLock<Mutex<Definitions>> = LazyLock::new(Mutex::default);
 
 impl EnumType {
     /// The type of these oids, of itself and of arrays of it, with this name and these labels, in any order.
@@ -64,10 +61,7 @@ impl EnumType {
         labels.sort_by_key(|label| label.order);
         debug_assert!(labels.windows(2).all(|two| two[0].order < two[1].order), "each order is of one label");
         let content = Content { oid, array, name: name.into(), labels: labels.into() };
-        if let Some(known) = definitions().by_content.get(&content) {
-            return *known;
-        }
-        let mut definitions = DEFINITIONS.write().unwrap_or_else(PoisonError::into_inner);
+        let mut definitions = DEFINITIONS.lock();
         if let Some(known) = definitions.by_content.get(&content) {
             return *known;
         }
@@ -89,7 +83,7 @@ impl EnumType {
 
     /// The definition of a number that [`Self::number`] has said.
     pub(crate) fn of_number(number: u32) -> Option<Self> {
-        definitions().all.get(number as usize).copied()
+        DEFINITIONS.lock().all.get(number as usize).copied()
     }
 
     /// The place of the definition among those of the process.

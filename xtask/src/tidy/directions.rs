@@ -67,7 +67,7 @@ const CRATES: &[Crate] = &[
         "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log", "scaledb-durability", "scaledb-kit",
         "scaledb-acc", "scaledb-cicada",
     ], &[]),
-    row("scaledb-types", &["scaledb-base"], &[]),
+    row("scaledb-types", &["scaledb-sync", "scaledb-base"], &[]),
     row("scaledb-locks", &["scaledb-sync"], &[]),
     row("scaledb-catalog", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",

@@ -1,5 +1,5 @@
-//! Generated columns and partial indexes: what keeps them runs at the node of the session, and what they say holds for
-//! all nodes, also when one has failed.
+//! Generated columns, partial indexes and enum types: what keeps them runs at the node of the session, and what they
+//! say holds for all nodes, also when one has failed.
 
 use super::{Three, code, ok, run, text};
 use scaledb_scar::NodeId;
@@ -158,4 +158,31 @@ fn indexes_on_expressions_are_kept_by_writes_at_any_node() {
     ok(&mut b, "drop index u_lower");
     ok(&mut c, "insert into u values (303, 'two', 1)");
     assert_eq!(text(&mut a, "select id from u where lower(email) = 'two' order by id"), "300 303");
+}
+
+#[test]
+fn enum_types_are_known_at_all_nodes() {
+    let three = Three::start();
+    let [mut a, mut b, mut c] = three.sessions();
+    ok(&mut a, "create type mood as enum ('sad', 'ok', 'happy')");
+    ok(&mut b, "create table t (id int primary key, m mood default 'ok', ms mood[])");
+    ok(&mut c, "create index t_m on t (m); insert into t values (1, 'happy', '{sad}'), (2, default, null)");
+    assert_eq!(text(&mut a, "select id, m, ms from t order by m"), "2|ok|NULL 1|happy|{sad}");
+    // a label that one node adds, another one writes, and the third one reads
+    ok(&mut a, "alter type mood add value 'fine' after 'ok'");
+    ok(&mut b, "insert into t values (3, 'fine', '{fine}')");
+    assert_eq!(text(&mut c, "select id from t where m > 'ok' order by m"), "3 1");
+    ok(&mut c, "alter type mood rename value 'ok' to 'well'");
+    assert_eq!(text(&mut a, "select m from t order by m"), "well fine happy");
+    assert_eq!(code(&mut b, "insert into t values (4, 'ok')"), "22P02");
+    assert_eq!(code(&mut a, "create type mood as enum ('x')"), "42710");
+    assert_eq!(code(&mut b, "drop type mood"), "2BP01");
+    ok(&mut b, "drop table t; drop type mood");
+    assert_eq!(code(&mut c, "select 'sad'::mood"), "42704");
+    let block =
+        "do $$ begin create type mood as enum ('x'); exception when duplicate_object then null; end $$";
+    for session in [&mut a, &mut b, &mut c] {
+        ok(session, block);
+    }
+    assert_eq!(text(&mut c, "select enum_range(null::mood)"), "{x}");
 }

@@ -5,6 +5,11 @@ use super::{Column, Generator};
 use crate::tree::{Node, Ty};
 
 const BOOL: &[&str] = &[
+    "(`mood` > `mood`)",
+    "(`mood` = any (array[`mood`, `mood`]))",
+    "(array[`mood`] < array[`mood`, `mood`])",
+    "(`mood` between `mood` and 'happy')",
+    "(`mood`::text like '%a%')",
     "(`int4[]` @> `int4[]`)",
     "(`int4[]` <@ `int4[]`)",
     "(`int4[]` && `int4[]`)",
@@ -194,6 +199,10 @@ const FLOAT8: &[&str] = &[
     "date_part('hour', `timestamptz`)",
 ];
 const TEXT: &[&str] = &[
+    "(`mood`)::text",
+    "array[`mood`, null]::text",
+    "concat(`mood`, `int4`)",
+    "format('%s %L', `mood`, `mood`)",
     "substr(`text`, `int4`)",
     "substr(`text`, `int4`, 2)",
     "substring(`text` from 2 for 1)",
@@ -461,6 +470,15 @@ const BYTEA: &[&str] = &[
     "btrim(`bytea`, '\\x61')",
     "(`text`)::bytea",
 ];
+const MOOD: &[&str] = &[
+    "enum_first(`mood`)",
+    "enum_last(`mood`)",
+    "(enum_range(null::mood))[1 + abs(`int2` % 5)]",
+    "(enum_range(`mood`, `mood`))[2]",
+    "(array[`mood`, `mood`])[`int2`]",
+    "(`mood`::text)::mood",
+    "(`text`)::mood",
+];
 const UUID: &[&str] = &["md5(`text`)::uuid", "(`text`)::uuid", "md5(`bytea`)::uuid"];
 const TEXTS: &[&str] = &[
     "array[`text`, `text`]",
@@ -518,6 +536,9 @@ fn aggregates(ty: Ty) -> &'static [&'static str] {
         Ty::Texts => &["array_agg(distinct `text`)", "max(`text[]`)"],
         Ty::Bytea => &["string_agg(distinct `bytea`, '\\x00'::bytea)"],
         Ty::Float4 => &["percentile_disc(0.5) within group (order by `float4`)", "max(`float4`)"],
+        Ty::Mood => {
+            &["percentile_disc(0.5) within group (order by `mood`)", "(array_agg(distinct `mood`))[2]"]
+        }
         Ty::Timestamptz => &["max(`timestamptz`)", "mode() within group (order by `timestamptz`)"],
         _ => &[],
     }
@@ -545,6 +566,7 @@ impl Generator {
             Ty::Bytea => BYTEA,
             Ty::Uuid => UUID,
             Ty::Texts => TEXTS,
+            Ty::Mood => MOOD,
         };
         let template = self.pick(templates);
         self.filled(ty, template, scope, depth)

@@ -58,7 +58,9 @@ impl Generator {
                 let by = self.ty_in_sight(&scope);
                 if by != Ty::Json && !unnamed {
                     let direction = self.pick(&[",", "desc,", "nulls first,", "desc nulls last,"]);
-                    parts.push(Node::maybe(vec![t("("), self.value(by, &scope, 2), t(")"), t(direction)]));
+                    // a constant would be the number of a column, which a parameter is not
+                    let key = Node::Fixed(Box::new(self.value(by, &scope, 2)));
+                    parts.push(Node::maybe(vec![t("("), key, t(")"), t(direction)]));
                 }
             }
             parts.push(Node::text(positions(columns.len())));
@@ -360,7 +362,10 @@ impl Generator {
         if !keys.is_empty() {
             let items: Vec<Node> = keys.iter().cloned().map(|(key, _)| Node::Fixed(Box::new(key))).collect();
             let lone = |item: &Node| Node::Seq(vec![t("("), item.clone(), t(")")]);
+            // PostgreSQL 15 computes a subquery anew where the key is NULL, as it is not of the set
+            let sets = !keys.iter().any(|(key, _)| key.sql().contains("select"));
             let by = match self.below(6) {
+                _ if !sets => vec![Node::list(1, items)],
                 0 => vec![t("rollup ("), Node::list(1, items.iter().map(lone).collect()), t(")")],
                 1 => vec![t("cube ("), Node::list(1, items.iter().map(lone).collect()), t(")")],
                 2 => vec![

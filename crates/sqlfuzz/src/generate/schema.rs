@@ -24,7 +24,8 @@ impl RandomTable {
 impl Generator {
     /// The statements that make tables, indexes and rows.
     pub(super) fn schema(&mut self) -> Vec<Statement> {
-        let mut statements = Vec::new();
+        let mood = "create type mood as enum ('sad', 'ok', 'A b', 'happy')";
+        let mut statements = vec![plain(Node::text(mood))];
         for number in 0..2 + self.below(3) {
             let statement = self.table(number);
             statements.push(plain(statement));
@@ -102,6 +103,7 @@ impl Generator {
                 self.pick(&["< 20", "> 5", "= 3", "<> 3", "is null", "is not null", "in (1, 2, 3)"])
             }
             Ty::Bool => self.pick(&["", "= false", "is not true", "is not null"]),
+            Ty::Mood => self.pick(&["> 'sad'", "<> 'ok'", "in ('ok', 'happy')", "is null"]),
             Ty::Text => self.pick(&["> 'b'", "<> ''", "is null"]),
             _ => self.pick(&["is null", "is not null"]),
         };
@@ -189,7 +191,9 @@ impl Generator {
             items.push(self.generated(&mut table, number));
         }
         let keys: Vec<usize> = (1..table.columns.len())
-            .filter(|&at| matches!(table.columns[at].ty, Ty::Int4 | Ty::Text | Ty::Int2 | Ty::Date))
+            .filter(|&at| {
+                matches!(table.columns[at].ty, Ty::Int4 | Ty::Text | Ty::Int2 | Ty::Date | Ty::Mood)
+            })
             .collect();
         if keys.len() > 1 && self.one_in(5) {
             items.push(Node::text(format!(

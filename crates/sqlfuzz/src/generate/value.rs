@@ -67,6 +67,7 @@ impl Generator {
             Ty::Texts => {
                 self.pick(&["{}", "{a}", "{a,b}", "{b,NULL}", "{\"a b\",\"\"}", "{NULL}"]).to_owned()
             }
+            Ty::Mood => self.pick(&["sad", "ok", "happy", "A b"]).to_owned(),
         };
         Node::Of(crate::tree::Class::Value(ty), Box::new(Node::Literal(ty, Some(text))))
     }
@@ -115,7 +116,7 @@ impl Generator {
             return self.leaf(ty, scope);
         }
         let d = depth - 1;
-        let calls = matches!(ty, Ty::Float4 | Ty::Timestamptz | Ty::Bytea | Ty::Uuid | Ty::Texts);
+        let calls = matches!(ty, Ty::Float4 | Ty::Timestamptz | Ty::Bytea | Ty::Uuid | Ty::Texts | Ty::Mood);
         if self.one_in(if calls { 2 } else { 4 }) {
             return self.call(ty, scope, d);
         }
@@ -126,7 +127,7 @@ impl Generator {
         let t = |text: &'static str| Node::text(text);
         let parts = match ty {
             Ty::Bool => return self.condition(scope, depth),
-            Ty::Float4 | Ty::Timestamptz | Ty::Bytea | Ty::Uuid | Ty::Texts => {
+            Ty::Float4 | Ty::Timestamptz | Ty::Bytea | Ty::Uuid | Ty::Texts | Ty::Mood => {
                 return self.form(ty, scope, d);
             }
             Ty::Int4 | Ty::Int8 | Ty::Numeric => match self.below(8) {

@@ -6,7 +6,7 @@ use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 use scaledb_sqlfuzz::answer::Answer;
 use scaledb_sqlfuzz::generate::Statement;
-use scaledb_sqlfuzz::servers::Server;
+use scaledb_sqlfuzz::servers::{Server, comparable};
 use scaledb_sync::thread;
 use std::io::{Read, Write};
 use std::os::unix::fs::chown;
@@ -140,7 +140,7 @@ impl Postgres {
                 Message::RowDescription(body) => {
                     columns = body
                         .fields()
-                        .map(|field| Ok((field.name().to_owned(), field.type_oid())))
+                        .map(|field| Ok((field.name().to_owned(), comparable(field.type_oid()))))
                         .collect()?;
                 }
                 Message::DataRow(body) => {
