@@ -14,12 +14,14 @@
 //! | oid and the like | int8 | the row's |
 //! | "char" | int2 | the row's |
 //! | enum types | the label's order as int8 | the row's |
-//! | arrays | PostgreSQL's binary format | elements' keys |
+//! | arrays | PostgreSQL's binary format; of enum types that of the labels' orders | elements' keys |
 //!
 //! Where the key is not the row's, equal values may be stored differently (`1.0` and `1.00`; `1 mon` and
 //! `30 days`), so that an index needs the key as a column of its own.
 
+use crate::array::Array;
 use crate::calendar::{check_date, check_time, check_timestamp};
+use crate::enums::EnumType;
 use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
@@ -176,6 +178,26 @@ fn corrupt(ty: Type) -> SqlError {
     SqlError::new(SqlState::DATA_CORRUPTED, format!("a stored value of type {ty} is malformed"))
 }
 
+/// An array with the orders of the labels in place of these, which may get other names.
+fn orders(array: &Array) -> Result<Array> {
+    array.map(Type::INT8, |value| {
+        Ok(match value {
+            Value::Enum(value) => Value::Int8(value.order()),
+            other => other.clone(),
+        })
+    })
+}
+
+/// The array that [`orders`] has turned.
+fn labels(orders: &Array, definition: EnumType) -> Result<Value> {
+    let ty = Type::of_enum(definition);
+    let turned = orders.map(ty, |value| match value {
+        Value::Int8(order) => definition.stored(*order).map(Value::Enum).ok_or_else(|| changed_enum(ty)),
+        other => Ok(other.clone()),
+    })?;
+    Ok(Value::Array(Arc::new(turned)))
+}
+
 /// A row has a label that the type has got since the running transaction began, which will not commit therefore.
 #[cold]
 fn changed_enum(ty: Type) -> SqlError {
@@ -235,9 +257,12 @@ impl Value {
                 v.write_stored(&mut bytes);
                 Stored::Bytes(Cow::Owned(bytes))
             }
-            Self::Array(_) => {
+            Self::Array(array) => {
                 let mut bytes = Vec::new();
-                self.write_binary(ty, &mut bytes);
+                match array.element().as_enum() {
+                    Some(_) => Self::Array(Arc::new(orders(array)?)).write_binary(Type::INT8, &mut bytes),
+                    None => self.write_binary(ty, &mut bytes),
+                }
                 Stored::Bytes(Cow::Owned(bytes))
             }
         })
@@ -254,6 +279,12 @@ impl Value {
         if ty.array {
             return match stored {
                 Stored::Null => Ok(Self::Null),
+                Stored::Bytes(bytes) if let Base::Enum(definition) = ty.base => {
+                    match Self::from_binary(bytes, Type::array_of(Base::Int8)) {
+                        Ok(Self::Array(orders)) => labels(&orders, definition),
+                        _ => Err(wrong()),
+                    }
+                }
                 Stored::Bytes(bytes) => Self::from_binary(bytes, ty).map_err(|_| wrong()),
                 _ => Err(wrong()),
             };

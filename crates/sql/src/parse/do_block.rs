@@ -294,9 +294,9 @@ fn until(at: &mut Cursor<'_>, ends: &[&str]) -> Result<String> {
     let start = at.ahead.map_or(at.text.len(), |token| token.start);
     let (mut depth, mut cases, mut end) = (0usize, 0usize, start);
     while let Some(token) = at.ahead {
-        let ends_here = |word: &&str| token.is(at.text, word) || token.is_sign(at.text, word);
+        let ends_here = |word: &str| token.is(at.text, word) || token.is_sign(at.text, word);
         if token.kind == Kind::Semicolon
-            || depth == 0 && cases == 0 && ends.iter().any(|word| ends_here(&word))
+            || depth == 0 && cases == 0 && ends.iter().any(|word| ends_here(word))
         {
             break;
         }

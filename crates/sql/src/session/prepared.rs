@@ -338,6 +338,7 @@ impl<E: Engine> Session<E> {
         mut f: impl FnMut(&mut Self) -> Result<Tag>,
     ) -> Result<Executed> {
         let mut attempt = 0;
+        let heard = self.state.notices.borrow().len();
         loop {
             // what is skipped, as it is there or is not, is answered with an epoch, too
             let begun = if self.state.shared.is_shared { self.ensure_begun() } else { Ok(()) };
@@ -353,6 +354,8 @@ impl<E: Engine> Session<E> {
                     if !runs_again(&error, attempt, CHANGE_ATTEMPTS) {
                         return Err(error);
                     }
+                    // they will be said again
+                    self.state.notices.borrow_mut().truncate(heard);
                 }
                 other => return other,
             }

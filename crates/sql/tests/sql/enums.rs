@@ -189,6 +189,21 @@ fn texts_follow_or_refuse<E: Engine>(db: Database<E>) {
     ok(s, "alter type mood rename value 'sad' to 'blue'");
     ok(s, "insert into t (id) values (3)");
     assert_eq!(text(s, "select m from t order by id"), "blue blue blue");
+    ok(s, "alter table t drop column n");
+    // rows have no labels in them, arrays included, and columns that were added neither
+    ok(
+        s,
+        "create table a (id int primary key, ms mood[] unique); insert into a values (1, '{blue,null}'), (2, '{}')",
+    );
+    ok(
+        s,
+        "alter table a add column more mood[] default '{ok,blue}'; alter table a add column one mood default 'ok'",
+    );
+    ok(s, "alter table a alter column more drop default; alter table a alter column one drop default");
+    ok(s, "alter type mood rename value 'ok' to 'well'; alter type mood rename value 'blue' to 'sad'");
+    assert_eq!(text(s, "select * from a order by ms"), "2|{}|{well,sad}|well 1|{sad,NULL}|{well,sad}|well");
+    assert_eq!(text(s, "select id from a where ms = '{sad,null}'"), "1");
+    ok(s, "drop table a");
     ok(s, "drop type mood cascade");
     assert_eq!(text(s, "select * from t order by id"), "1 2 3");
 }
