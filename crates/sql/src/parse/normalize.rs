@@ -22,6 +22,10 @@ const MAX_LITERALS: usize = 64;
 /// Longer statements are compiled as they are.
 const MAX_TEXT: usize = 4_096;
 
+/// What stands in a query, and in no list of values outside of its parentheses.
+const QUERY: [&str; 9] =
+    ["select", "with", "values", "table", "union", "intersect", "except", "order", "group"];
+
 /// Takes the literals out of a statement; `None` if it is not one that profits.
 pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
     if text.len() > MAX_TEXT {
@@ -51,6 +55,12 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
                     in_values = true;
                 } else if lists.is_empty() {
                     in_values = false;
+                }
+                // IN has a query, which may have numbers of columns
+                if let Some(list) = lists.last_mut()
+                    && QUERY.iter().any(|word| token.is(text, word))
+                {
+                    *list = false;
                 }
             }
             Kind::Punct if token.is_sign(text, "(") => {
@@ -140,6 +150,10 @@ mod tests {
         let text = "select a from t where b = 12 and c in (1, 'x') and d between 1 and 2 limit 3";
         let wanted = "select a from t where b = $1 and c in ($2, $3) and d between $4 and $5 limit $6";
         assert_eq!(normalized(text).as_deref(), Some(wanted));
+        let text = "select a from t where b in (select b from u where c in (1, 2) order by 1, 2 limit 3)";
+        let wanted =
+            "select a from t where b in (select b from u where c in ($1, $2) order by 1, 2 limit $3)";
+        assert_eq!(normalized(text).as_deref(), Some(wanted));
         let wanted = "insert into t values ($1, $2), ($3, f(4))";
         assert_eq!(normalized("insert into t values (1, 'a'), (3, f(4))").as_deref(), Some(wanted));
     }
@@ -154,6 +168,10 @@ mod tests {
             "select cast(a as numeric(10, 2)) from t",
             "select a from t order by -1",
             "select a from t order by a, - (-1)",
+            "select a from t where (a, b) in (select a, b from t order by 1, 2)",
+            "select a from t where (a, b) in ((select a, b from t) order by a, 2)",
+            "select a from t where (a, b) in (select a, count(*) from t group by a, 1)",
+            "select a from t where (a, b) in (with w as (table t) table w order by b, 1)",
         ] {
             assert_eq!(normalized(text), None, "{text}");
         }

@@ -249,3 +249,16 @@ select * from pn order by 1, 2;
 -- what is quoted may have any type, and a collation may stand behind a cast
 select quote_nullable(1), quote_nullable(null::int), quote_nullable('a''b'::text), quote_nullable(true), quote_nullable(date '2000-01-01'), quote_nullable(null), quote_nullable('x');
 select 'b'::text collate "C" < 'a', ('a'::text collate "C"), 'x' || 'y'::text collate "C" as c from pn limit 1;
+-- numbers of columns in the query of an IN
+create table inq (a int, b int8);
+insert into inq values (1, 2), (1, 3), (1, 5), (1, 1);
+select b from inq where (a, b) in (select a, b from inq order by 1, 2 limit 2) order by 1;
+select b from inq where (a, b) in (select a, b from inq order by 1, 2 desc limit 2) order by 1;
+select b from inq where (a, b) not in (select a, b from inq order by 1, 2 offset 1) order by 1;
+select b from inq where (a, b) in (select a, b from inq group by 1, 2 order by 1, -2) order by 1;
+select b from inq where (a, b) in ((select a, b from inq) union (select 1, 7) order by 1, 2 limit 1) order by 1;
+select b from inq where (a, b) in (values (1, 7), (1, 2), (1, 1) order by 1, 2 limit 1) order by 1;
+select (1, 1) in (select a, b from inq order by 1, 2 limit 1), (1, 2) in (table inq order by 1, 2 limit 1);
+delete from inq where (a, b) in (select a, b from inq order by 1, 2 limit 1);
+update inq set a = 2 where (a, b) in (select a, b from inq order by 1, 2 limit 1);
+select * from inq order by 1, 2;
