@@ -36,6 +36,7 @@ impl<E: Engine> Session<E> {
         let caught = block.handlers.iter().find(|handler| handler.is_for(error.code()));
         let Some(handler) = caught.filter(|_| error.code().class() != SqlState::TRANSACTION_ROLLBACK.class())
         else {
+            self.end_part(part);
             return Err(error);
         };
         self.undo_part(part)?;
