@@ -161,7 +161,13 @@ impl Binder<'_> {
     /// # Errors
     /// Those of [`Type::parse`].
     pub(crate) fn data_type(&mut self, ast: &DataType) -> Result<Type> {
-        let ty = data_type(self.catalog, self.lookup.search_path(), ast)?;
+        let path = self.lookup.search_path();
+        let found = match data_type(self.catalog, path, ast) {
+            // a text of the catalog means what it meant when it was written, whatever the session's path is
+            Err(_) if self.text.is_empty() => data_type(self.catalog, &["public".to_owned()], ast),
+            found => found,
+        };
+        let ty = found?;
         self.depend_on(ty);
         Ok(ty)
     }
@@ -206,6 +212,8 @@ impl Binder<'_> {
             let path: Vec<String> = path.iter().filter(|schema| !is_temporary(schema)).cloned().collect();
             return find_relation(self.catalog, &path, schema, name).cloned();
         }
-        find_relation(self.catalog, path, schema, name).cloned()
+        let of_catalog =
+            || self.catalog.lookup("public", name).filter(|_| schema.is_none() && self.text.is_empty());
+        find_relation(self.catalog, path, schema, name).or_else(of_catalog).cloned()
     }
 }

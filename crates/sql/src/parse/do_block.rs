@@ -227,6 +227,10 @@ fn steps(at: &mut Cursor<'_>, depth: usize, ends: &[&str]) -> Result<Vec<Step>> 
                     error.hint("If you want to discard the results of a SELECT, use PERFORM instead.")
                 );
             }
+            "commit" | "rollback" => {
+                let what = "invalid transaction termination";
+                return Err(SqlError::new(SqlState::INVALID_TRANSACTION_TERMINATION, what));
+            }
             sql if SQL.contains(&sql) => Step::Sql(until(at, &[])?),
             other => return Err(unsupported(&other.to_uppercase())),
         };
@@ -270,7 +274,7 @@ fn raise(at: &mut Cursor<'_>) -> Result<Step> {
     at.next();
     let mut args = Vec::new();
     while at.accept_sign(",") {
-        args.push(until(at, &[","])?);
+        args.push(until(at, &[",", "using"])?);
     }
     if at.peek_word().is_some() {
         return Err(unsupported("RAISE with options"));

@@ -277,8 +277,10 @@ fn array_type_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     let before = tokens[..at].iter().rfind(|token| !matches!(token.token, Token::Whitespace(_)));
     let of_type = before.is_some_and(|token| matches!(token.token, Token::Word(_) | Token::RParen));
     let next = tokens.get(behind(tokens, at)).map(|token| &token.token);
+    // a column may have this name behind AS
+    let named = before.is_some_and(|token| is(std::slice::from_ref(token), 0, "AS"));
     // ARRAY[..] and ARRAY(..) are values
-    if of_type && !matches!(next, Some(Token::LBracket | Token::LParen)) {
+    if of_type && !named && !matches!(next, Some(Token::LBracket | Token::LParen)) {
         let span = tokens[at].span;
         let brackets = [Token::LBracket, Token::RBracket];
         tokens.splice(at..=at, brackets.map(|token| TokenWithSpan { token, span }));

@@ -64,9 +64,14 @@ impl<E: Engine> Session<E> {
             },
             Step::If { branches, otherwise } => {
                 for (condition, steps) in branches {
-                    let mut row = self.values_of(&format!("SELECT ({condition})::bool"))?.into_iter();
-                    if row.next().is_some_and(|value| value.is_true()) {
-                        return self.run_steps(steps);
+                    // FROM may follow the condition
+                    match self.values_of(&format!("SELECT {condition}"))?.first() {
+                        Some(Value::Bool(true)) => return self.run_steps(steps),
+                        None | Some(Value::Bool(false) | Value::Null) => {}
+                        Some(_) => {
+                            let what = "the condition of an IF must be of type boolean";
+                            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
+                        }
                     }
                 }
                 self.run_steps(otherwise)

@@ -204,7 +204,7 @@ impl<E: Engine> Session<E> {
         }
         let types: Vec<u32> = compiled.params.iter().map(|ty| ty.oid()).collect();
         let fresh = self.compile(&compiled.text, &types)?;
-        if fresh.columns != compiled.columns {
+        if !is_same_result(fresh.columns.as_deref(), compiled.columns.as_deref()) {
             return Err(SqlError::unsupported("cached plan must not change result type"));
         }
         Ok(Some(fresh))
@@ -431,7 +431,7 @@ impl<E: Engine> Session<E> {
     fn compile_again(&mut self, name: &str) -> Result<Held> {
         let statement = self.statement(name)?.clone();
         let fresh = self.compile(&statement.compiled.text.clone(), &statement.types)?;
-        if fresh.columns != statement.compiled.columns {
+        if !is_same_result(fresh.columns.as_deref(), statement.compiled.columns.as_deref()) {
             return Err(SqlError::unsupported("cached plan must not change result type"));
         }
         let statement = Statement { compiled: fresh.clone(), ..statement };
@@ -568,6 +568,17 @@ fn ends_transaction(text: &str) -> bool {
         utility::parse(text),
         Some(Ok(Utility::Commit { .. } | Utility::Rollback { .. } | Utility::RollbackTo(_)))
     )
+}
+
+/// Whether results look the same to a client. An enum type may have got another label since.
+fn is_same_result(a: Option<&[Column]>, b: Option<&[Column]>) -> bool {
+    let look = |column: &Column| (column.ty.oid(), column.ty.typmod, column.table, column.attnum);
+    match (a, b) {
+        (Some(a), Some(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name && look(a) == look(b))
+        }
+        (a, b) => a.is_none() && b.is_none(),
+    }
 }
 
 fn parameter_type(catalog: &Catalog, oid: u32) -> Result<Type> {

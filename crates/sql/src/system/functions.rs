@@ -2,7 +2,7 @@
 
 use super::Facts;
 use super::oids::{
-    ARRAY_FUNCTIONS, DATABASE, DATABASE_OWNER, OWNER, SCHEMAS, TEMPORARY_SCHEMA, schema_oid, temporary_of,
+    DATABASE, DATABASE_OWNER, OWNER, SCHEMAS, TEMPORARY_SCHEMA, schema_oid, temporary_of, type_functions,
 };
 use crate::bind::names::{is_temporary, own_schema, parse_type};
 use crate::functions::SessionFn;
@@ -312,8 +312,8 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
             Base::Regrole => undefined(SqlState::UNDEFINED_OBJECT, format!("role \"{text}\" does not exist")),
             Base::Regproc => {
                 let name = text.strip_prefix("pg_catalog.").unwrap_or(text);
-                match ARRAY_FUNCTIONS.iter().find(|(_, function)| *function == name) {
-                    Some((oid, _)) => Ok(Value::Oid(*oid)),
+                match type_functions().find(|(_, function)| *function == name) {
+                    Some((oid, _)) => Ok(Value::Oid(oid)),
                     None => {
                         undefined(SqlState::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist"))
                     }
@@ -343,8 +343,8 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
             .unwrap_or_else(|| oid.to_string()),
         Base::Regrole if *oid == OWNER => quoted(facts.names().0),
         Base::Regrole if *oid == DATABASE_OWNER => "pg_database_owner".to_owned(),
-        Base::Regproc => match ARRAY_FUNCTIONS.iter().find(|(known, _)| known == oid) {
-            Some((_, name)) => (*name).to_owned(),
+        Base::Regproc => match type_functions().find(|(known, _)| known == oid) {
+            Some((_, name)) => name.to_owned(),
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
         },

@@ -17,6 +17,15 @@ pub(super) const DATABASE_OWNER: u32 = 6_171;
 /// The functions that read and write arrays: clients recognize the types of arrays by them.
 pub(super) const ARRAY_FUNCTIONS: [(u32, &str); 4] =
     [(750, "array_in"), (751, "array_out"), (2_400, "array_recv"), (2_401, "array_send")];
+/// The same of enum types.
+pub(super) const ENUM_FUNCTIONS: [(u32, &str); 4] =
+    [(3_504, "enum_in"), (3_505, "enum_out"), (3_532, "enum_recv"), (3_533, "enum_send")];
+
+/// The functions by which types are read and written that drivers tell types by.
+pub(super) fn type_functions() -> impl Iterator<Item = (u32, &'static str)> {
+    ARRAY_FUNCTIONS.into_iter().chain(ENUM_FUNCTIONS)
+}
+
 pub(super) const DATABASE: u32 = 5;
 /// The catalog of relations, among the catalogs.
 pub(super) const PG_CLASS: u32 = 1_259;

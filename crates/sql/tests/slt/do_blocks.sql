@@ -75,3 +75,6 @@ do $$ begin create table w (a int); insert into w values (1); perform 1 / 0; end
 select * from w;
 do $$ begin create table w (a int); insert into w values (1); perform 1 / 0; exception when others then create table w (b text); insert into w values ('x'); end $$;
 select * from w;
+do $$ begin if count(*) = 0 from u where a > 5 then insert into u values (3); end if; end $$;
+do $$ begin if a = 3 from u where a = 3 then insert into u values (4); end if; if a = 9 from u where a = 9 then insert into u values (5); end if; end $$;
+select * from u order by a;

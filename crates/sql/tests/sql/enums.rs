@@ -72,6 +72,11 @@ fn plans_follow<E: Engine>(db: Database<E>) {
     assert_eq!(code(&mut a, "execute p ('sad')"), "22P02");
     assert_eq!(text(&mut a, "execute p ('dead')"), "1 2");
     assert_eq!(text(&mut a, "execute q ('blue')"), "blue");
+    // the type of a result is the same to a client
+    ok(&mut a, "prepare r as select * from t order by m");
+    assert_eq!(text(&mut a, "execute r"), "1|blue 2|happy");
+    ok(&mut b, "alter type mood add value 'joyful'; insert into t values (3, 'joyful')");
+    assert_eq!(text(&mut a, "execute r"), "1|blue 2|happy 3|joyful");
     ok(&mut b, "drop table t; drop type mood");
     assert!(run(&mut a, "execute p ('sad')").is_err());
     assert!(run(&mut a, "execute q ('sad')").is_err());
@@ -208,6 +213,52 @@ fn texts_follow_or_refuse<E: Engine>(db: Database<E>) {
     assert_eq!(text(s, "select * from t order by id"), "1 2 3");
 }
 
+/// A view, or a condition, that has a label in it would mean another one after two renames.
+fn no_label_is_taken_for_another<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, MOOD);
+    ok(s, "create view v as select id from t where m = 'sad'; create view above as select * from v");
+    ok(s, "create view whole as select m from t; create view over as select * from whole where m = 'happy'");
+    assert_eq!(code(s, "alter type mood rename value 'sad' to 'blue'"), "0A000");
+    assert_eq!(code(s, "alter type mood rename value 'happy' to 'glad'"), "0A000");
+    ok(s, "alter type mood rename value 'ok' to 'well'");
+    assert_eq!(text(s, "select * from above"), "1");
+    assert_eq!(text(s, "select * from over"), "happy");
+    ok(s, "drop view above, v");
+    ok(s, "alter type mood rename value 'sad' to 'ok'");
+    ok(s, "create table c (w text check (w::mood <> 'ok'))");
+    assert_eq!(code(s, "alter type mood rename value 'ok' to 'sad'"), "0A000");
+    // views that do not show the column stay
+    ok(s, "create view ids as select id from t");
+    ok(s, "drop table c; drop type mood cascade");
+    assert_eq!(text(s, "select * from ids order by id"), "1 2");
+    assert_eq!(code(s, "select * from over"), "42P01");
+}
+
+/// What the catalog keeps as text means the same whatever the search path of a session is.
+fn texts_do_not_depend_on_the_path<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create type mood as enum ('sad', 'ok')");
+    ok(
+        s,
+        "create table t (id int primary key, m mood default 'ok'::mood, j text check (j::mood = 'sad'), \
+           g bool generated always as (m = 'ok'::mood) stored)",
+    );
+    ok(
+        s,
+        "create view v as select id, 'sad'::mood as c from t where m = 'ok'::mood; create view w as select * from v",
+    );
+    ok(s, "create index i on t (id) where m = 'ok'::mood");
+    ok(s, "set search_path = ''");
+    ok(s, "insert into public.t (id, j) values (1, 'sad'); update public.t set id = id + 1");
+    assert_eq!(text(s, "select * from public.t"), "2|ok|sad|t");
+    assert_eq!(text(s, "select * from public.v"), "2|sad");
+    assert_eq!(text(s, "select * from public.w"), "2|sad");
+    assert_eq!(code(s, "select 'sad'::mood"), "42704");
+    assert_eq!(code(s, "select * from t"), "42P01");
+    assert_eq!(code(s, "insert into public.t (id, j) values (2, 'ok')"), "23514");
+}
+
 /// Labels between two others until none fits.
 fn there_is_an_end_to_labels_between_two<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
@@ -250,6 +301,8 @@ on_both!(
     rows_with_labels_are_spilled,
     migrations_get_through,
     texts_follow_or_refuse,
+    no_label_is_taken_for_another,
+    texts_do_not_depend_on_the_path,
     there_is_an_end_to_labels_between_two,
 );
 

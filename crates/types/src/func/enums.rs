@@ -28,17 +28,18 @@ fn range(call: &Call<'_>, from: &Value, to: &Value) -> Result<Value> {
     Ok(Value::Array(Arc::new(Array::new(Type::of_enum(definition), within.collect()))))
 }
 
+// they change with ALTER TYPE: nothing that is stored may be computed by them
 pub(super) fn register(r: &mut Registry) {
-    r.nullable("enum_first(anyenum) anyenum", |call, _| {
+    r.stable_nullable("enum_first(anyenum) anyenum", |call, _| {
         let definition = definition(call)?;
         definition.values().next().map(Value::Enum).ok_or_else(|| empty(definition))
     });
-    r.nullable("enum_last(anyenum) anyenum", |call, _| {
+    r.stable_nullable("enum_last(anyenum) anyenum", |call, _| {
         let definition = definition(call)?;
         definition.values().next_back().map(Value::Enum).ok_or_else(|| empty(definition))
     });
-    r.nullable("enum_range(anyenum) anyarray", |call, _| range(call, &Value::Null, &Value::Null));
-    r.nullable("enum_range(anyenum, anyenum) anyarray", |call, args| match args {
+    r.stable_nullable("enum_range(anyenum) anyarray", |call, _| range(call, &Value::Null, &Value::Null));
+    r.stable_nullable("enum_range(anyenum, anyenum) anyarray", |call, args| match args {
         [from, to] => range(call, from, to),
         _ => Err(SqlError::internal("two arguments")),
     });

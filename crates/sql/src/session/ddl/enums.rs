@@ -9,7 +9,7 @@ use super::alter::depends;
 use super::{MAX_NAME, new_name};
 use crate::api::Tag;
 use crate::bind::literal::literal_text;
-use crate::bind::names::{find_enum, is_temporary, shown, split};
+use crate::bind::names::{find_enum, is_temporary, own_schema, shown, split};
 use crate::parse::alter_type::{AlterType, Change, Neighbour};
 use crate::parse::lex::{Kind, Lexer, name_of};
 use crate::system::functions::quoted;
@@ -18,6 +18,7 @@ use scaledb_engine::Engine;
 use scaledb_types::enums::MAX_LABEL_LENGTH;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use sqlparser::ast::{Expr as Ast, Ident, ObjectName, UserDefinedTypeRepresentation};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl<E: Engine> Session<E> {
@@ -122,7 +123,8 @@ impl<E: Engine> Session<E> {
     /// Puts a changed type in place, and changes what is kept as text; the texts get with them the oid of the type of
     /// the column whose default they are. Transactions that have used tables with columns of the type do not commit.
     fn change_texts(&mut self, desc: EnumDesc, change: &dyn Fn(Option<u32>, &str) -> String) -> Result<()> {
-        let (oid, array) = (desc.oid, desc.array_oid);
+        let (oid, array, name) = (desc.oid, desc.array_oid, desc.name.clone());
+        let views = self.views_over(&desc);
         self.put_enum(desc);
         let tables: Vec<Arc<TableDesc>> = self.state.catalog.tables().cloned().collect();
         for table in tables {
@@ -137,31 +139,46 @@ impl<E: Engine> Session<E> {
             predicates.for_each(|predicate| predicate.text = change(None, &predicate.text));
             changed.checks.iter_mut().for_each(|check| check.expression = change(None, &check.expression));
             let uses = table.columns.iter().any(|column| [oid, array].contains(&column.type_oid));
-            if uses || changed != *table {
+            if uses || changed != *table || names_type(&table, &name) {
                 self.check_expressions(&changed).map_err(|error| named_in(&table.name, &error))?;
                 self.put(Relation::Table(Arc::new(changed)))?;
             }
         }
-        for view in self.views_using(oid) {
+        for view in views {
             let mut changed = (*view).clone();
             changed.query = change(None, &view.query);
             let changed = Arc::new(changed);
             self.put(Relation::View(changed.clone()))?;
             if !self.means_the_same(&changed) {
-                let what = format!("the query of view \"{}\" names it otherwise than behind ::", view.name);
+                let what =
+                    format!("view \"{}\" would not mean the same: its query names what changes", view.name);
                 return Err(SqlError::unsupported(what).hint("Drop the view, and create it again."));
             }
         }
         Ok(())
     }
 
-    /// The views that depend on a type by themselves.
-    fn views_using(&self, oid: u32) -> Vec<Arc<ViewDesc>> {
-        let views = self.state.catalog.relations().filter_map(|relation| match relation {
-            Relation::View(view) if view.uses.contains(&oid) => Some(view.clone()),
-            _ => None,
-        });
-        views.collect()
+    /// The views whose queries may name a type or labels of it: they use the type, tables with columns of it, or such
+    /// views. Those that others are made of come first.
+    fn views_over(&self, desc: &EnumDesc) -> Vec<Arc<ViewDesc>> {
+        let catalog = &self.state.catalog;
+        let has = |table: &&Arc<TableDesc>| {
+            table.columns.iter().any(|column| [desc.oid, desc.array_oid].contains(&column.type_oid))
+        };
+        let mut related: BTreeSet<u32> = catalog.tables().filter(has).map(|table| table.oid).collect();
+        related.insert(desc.oid);
+        let mut views: Vec<Arc<ViewDesc>> = Vec::new();
+        loop {
+            let next = catalog.relations().find_map(|relation| match relation {
+                Relation::View(view) if !related.contains(&view.oid) => {
+                    view.uses.iter().any(|oid| related.contains(oid)).then(|| view.clone())
+                }
+                _ => None,
+            });
+            let Some(view) = next else { return views };
+            related.insert(view.oid);
+            views.push(view);
+        }
     }
 
     /// DROP TYPE.
@@ -209,8 +226,13 @@ impl<E: Engine> Session<E> {
                 cascaded.push(user);
             }
         }
-        if let Some(view) = self.views_using(desc.oid).first().filter(|_| !cascade) {
-            return Err(depends(&what, &format!("view {}", view.name)));
+        let user = self
+            .state
+            .catalog
+            .relations()
+            .find(|relation| matches!(relation, Relation::View(view) if view.uses.contains(&desc.oid)));
+        if let Some(view) = user.filter(|_| !cascade) {
+            return Err(depends(&what, &format!("view {}", view.name())));
         }
         self.remove_enum(desc.oid);
         let views = self.state.catalog.relations().filter_map(|relation| match relation {
@@ -219,7 +241,9 @@ impl<E: Engine> Session<E> {
         });
         for view in views.collect::<Vec<_>>() {
             let changed = |oid: u32| tables.iter().any(|table| table.oid == oid && !self.has(table));
-            let affected = view.uses.iter().any(|&oid| oid == desc.oid || changed(oid));
+            // those of other sessions cannot be looked at
+            let own = own_schema(&self.state.path, &view.schema).is_some();
+            let affected = view.uses.iter().any(|&oid| oid == desc.oid || own && changed(oid));
             if affected && self.state.catalog.get(view.oid).is_some() && !self.means_the_same(&view) {
                 cascaded.push(format!("view {}", view.name));
                 self.drop_relation(&Relation::View(view), &[], true, cascaded)?;
@@ -246,17 +270,16 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// 42704 if there is no type of this name, 42809 if it is no enum type.
     fn enum_named(&self, schema: Option<&str>, name: &str) -> Result<Arc<EnumDesc>> {
-        if let Some(desc) = find_enum(&self.state.catalog, &self.state.path, schema, name) {
-            return Ok(desc.clone());
-        }
-        if let Some(ty) =
-            Type::by_typname(name).filter(|_| schema.is_none_or(|schema| schema == "pg_catalog"))
-        {
+        // types that are always there come before all others
+        let system = Type::by_typname(name).filter(|_| schema.is_none_or(|schema| schema == "pg_catalog"));
+        if let Some(ty) = system {
             let what = format!("{} is not an enum", ty.sql_name());
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
         }
-        let what = format!("type \"{}\" does not exist", shown(schema, name));
-        Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what))
+        find_enum(&self.state.catalog, &self.state.path, schema, name).cloned().ok_or_else(|| {
+            let what = format!("type \"{}\" does not exist", shown(schema, name));
+            SqlError::new(SqlState::UNDEFINED_OBJECT, what)
+        })
     }
 
     /// # Errors

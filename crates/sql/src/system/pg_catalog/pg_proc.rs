@@ -1,7 +1,7 @@
 //! `pg_proc`: the functions that clients look up.
 
 use crate::system::Facts;
-use crate::system::oids::{ARRAY_FUNCTIONS, OWNER};
+use crate::system::oids::{OWNER, type_functions};
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
@@ -16,10 +16,9 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
-    Ok(ARRAY_FUNCTIONS
-        .iter()
+    Ok(type_functions()
         .map(|(oid, function)| {
-            let row = Row::of(&TABLE).oid("oid", *oid).text("proname", function).oid("pronamespace", 11);
+            let row = Row::of(&TABLE).oid("oid", oid).text("proname", function).oid("pronamespace", 11);
             row.oid("proowner", OWNER).letter("prokind", b'f')
         })
         .collect())

@@ -1,7 +1,7 @@
 //! `pg_type`: types that are always there, enum types, and those of the rows of relations.
 
 use crate::system::Facts;
-use crate::system::oids::{ARRAY_FUNCTIONS, OWNER, collation, row_type, schema_oid};
+use crate::system::oids::{ARRAY_FUNCTIONS, ENUM_FUNCTIONS, OWNER, collation, row_type, schema_oid};
 use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_catalog::Relation;
 use scaledb_types::{Base, Result, Type, Value};
@@ -35,6 +35,11 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             let name = ty.name();
             let element =
                 ty.element().filter(|_| ty.array || base == Base::Int2vector || base == Base::Oidvector);
+            let functions = match base {
+                _ if ty.array => Some(ARRAY_FUNCTIONS),
+                Base::Enum(_) => Some(ENUM_FUNCTIONS),
+                _ => None,
+            };
             let kind = match base {
                 Base::Unknown | Base::Void | Base::Record => b'p',
                 Base::Enum(_) if !ty.array => b'e',
@@ -54,10 +59,10 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .flag("typisdefined", true)
                     .letter("typdelim", b',')
                     .oid("typelem", element.map_or(0, Type::oid))
-                    .oid("typinput", if ty.array { ARRAY_FUNCTIONS[0].0 } else { 0 })
-                    .oid("typoutput", if ty.array { ARRAY_FUNCTIONS[1].0 } else { 0 })
-                    .oid("typreceive", if ty.array { ARRAY_FUNCTIONS[2].0 } else { 0 })
-                    .oid("typsend", if ty.array { ARRAY_FUNCTIONS[3].0 } else { 0 })
+                    .oid("typinput", functions.map_or(0, |all| all[0].0))
+                    .oid("typoutput", functions.map_or(0, |all| all[1].0))
+                    .oid("typreceive", functions.map_or(0, |all| all[2].0))
+                    .oid("typsend", functions.map_or(0, |all| all[3].0))
                     .oid("typarray", if ty.array { 0 } else { array.map_or(0, Type::oid) })
                     .letter("typalign", b'i')
                     .letter("typstorage", if ty.len() < 0 { b'x' } else { b'p' })
