@@ -509,7 +509,7 @@ impl EnumDesc {
     }
 }
 
-/// Anything that has a name in a schema.
+/// A table, or what is named like one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Relation {
     /// A table.

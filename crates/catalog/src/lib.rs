@@ -5,7 +5,7 @@
 //!   name ─► oid ─► Relation ─► TableDesc     ◄──►  #descriptors: oid, JSON
 //!                              SequenceDesc        #sequences:   oid, last value
 //!                              ViewDesc
-//!                              EnumDesc
+//!                  EnumDesc, Type
 //! ```
 //!
 //! Descriptors are rows of an internal engine table. So a transaction that changes them is a transaction

@@ -208,12 +208,15 @@ impl Binder<'_> {
     /// The relation of a name, if there is one.
     pub(crate) fn find_relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
         let path = self.lookup.search_path();
-        if self.hides_temporary && path.iter().any(|schema| is_temporary(schema)) {
+        let found = if self.hides_temporary && path.iter().any(|schema| is_temporary(schema)) {
             let path: Vec<String> = path.iter().filter(|schema| !is_temporary(schema)).cloned().collect();
-            return find_relation(self.catalog, &path, schema, name).cloned();
-        }
+            find_relation(self.catalog, &path, schema, name)
+        } else {
+            find_relation(self.catalog, path, schema, name)
+        };
+        // as of types
         let of_catalog =
             || self.catalog.lookup("public", name).filter(|_| schema.is_none() && self.text.is_empty());
-        find_relation(self.catalog, path, schema, name).or_else(of_catalog).cloned()
+        found.or_else(of_catalog).cloned()
     }
 }

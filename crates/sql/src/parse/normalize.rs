@@ -58,6 +58,7 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
                 }
                 // IN has a query, which may have numbers of columns
                 if let Some(list) = lists.last_mut()
+                    && *list
                     && QUERY.iter().any(|word| token.is(text, word))
                 {
                     *list = false;

@@ -85,38 +85,11 @@ fn key<'v>(
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-    use crate::{Column, CopyInfo, Database, RowSink, Tag};
+    use crate::Database;
+    use crate::session::do_block::NoRows;
     use scaledb_acc::Acc;
     use scaledb_row::Projection;
     use scaledb_types::Result;
-
-    /// A sink for results that are not needed.
-    struct Nobody;
-
-    impl RowSink for Nobody {
-        fn describe(&mut self, _: &[Column]) -> Result<()> {
-            Ok(())
-        }
-        fn begin_row(&mut self, _: usize) {}
-        fn value(&mut self, _: &Env, _: Type, _: &Value) -> Result<()> {
-            Ok(())
-        }
-        fn end_row(&mut self) -> Result<()> {
-            Ok(())
-        }
-        fn complete(&mut self, _: &Tag) {}
-        fn empty(&mut self) {}
-        fn copy_out(&mut self, _: CopyInfo) -> Result<()> {
-            Ok(())
-        }
-        fn copy_data(&mut self, _: &[u8]) -> Result<()> {
-            Ok(())
-        }
-        fn mark(&mut self) {}
-        fn rewind(&mut self) -> bool {
-            true
-        }
-    }
 
     fn session() -> Session<Acc> {
         let mut session = Database::open(Acc::open(scaledb_acc::Config::default()).unwrap())
@@ -127,7 +100,7 @@ mod tests {
             create unique index on t (c desc);
             insert into t values (7, 'seven', 70);
             begin; select 1 from t";
-        session.simple(script, &mut Nobody).unwrap();
+        session.simple(script, &mut NoRows).unwrap();
         session
     }
 
@@ -195,7 +168,7 @@ mod tests {
         }
         assert!(session.foresee("no such statement", std::iter::empty()));
         assert!(session.foreseen.is_empty());
-        session.simple("commit", &mut Nobody).unwrap();
+        session.simple("commit", &mut NoRows).unwrap();
         assert!(!session.looks_ahead());
         session.prefetch();
     }

@@ -8,16 +8,25 @@ use crate::parse::utility::Utility;
 use crate::plan::cache::Action;
 use scaledb_engine::Engine;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
+use std::time::Instant;
+
+/// A DO that runs.
+pub(super) struct Running {
+    /// When `statement_timeout` is over.
+    pub(super) deadline: Option<Instant>,
+}
 
 impl<E: Engine> Session<E> {
     /// DO.
     ///
     /// # Errors
     /// Those of its statements that none of its handlers is for.
-    pub(super) fn do_block(&mut self, block: &Block) -> Result<Tag> {
+    pub(super) fn do_block(&mut self, block: &Block, deadline: Option<Instant>) -> Result<Tag> {
         self.ensure_begun()?;
-        self.run_block(block)?;
-        Ok(Tag::plain("DO"))
+        self.running_block = Some(Running { deadline });
+        let result = self.run_block(block);
+        self.running_block = None;
+        result.map(|()| Tag::plain("DO"))
     }
 
     fn run_block(&mut self, block: &Block) -> Result<()> {
@@ -156,7 +165,7 @@ impl<E: Engine> Session<E> {
 }
 
 /// Where rows go that nobody asked for.
-struct NoRows;
+pub(super) struct NoRows;
 
 impl RowSink for NoRows {
     fn describe(&mut self, _: &[Column]) -> Result<()> {

@@ -76,6 +76,8 @@ pub struct Session<E: Engine> {
     synchronous: bool,
     /// `statement_timeout`, if there is one.
     statement_timeout: Option<Duration>,
+    /// The DO that runs.
+    running_block: Option<do_block::Running>,
     /// `lock_timeout`, if there is one.
     lock_timeout: Option<Duration>,
     /// `work_mem`, in bytes.
@@ -144,6 +146,7 @@ impl<E: Engine> Session<E> {
             settings_key: Arc::from(""),
             synchronous: true,
             statement_timeout: None,
+            running_block: None,
             lock_timeout: None,
             work_mem: 0,
             temp_file_limit: None,

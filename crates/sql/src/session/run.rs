@@ -72,7 +72,7 @@ impl<E: Engine> Session<E> {
             memory_limit: self.work_mem,
             temporary: Allowance::new(self.state.shared.temporary.get(), self.temp_file_limit),
             cancel: &self.cancel,
-            deadline: self.statement_timeout.map(|timeout| Instant::now() + timeout),
+            deadline: self.deadline(),
             host: &self.state,
             constraints: &self.constraints,
             locks: &self.state.shared.locks,
@@ -83,6 +83,14 @@ impl<E: Engine> Session<E> {
             given_up: Cell::new(None),
             counts: &self.counts,
             dropped_indexes: &self.transaction.gone,
+        }
+    }
+
+    /// When `statement_timeout` is over for a statement that begins now. Those of a DO end with it.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match &self.running_block {
+            Some(block) => block.deadline,
+            None => self.statement_timeout.map(|timeout| Instant::now() + timeout),
         }
     }
 
@@ -112,7 +120,7 @@ impl<E: Engine> Session<E> {
         let whole = alone || !self.transaction.has_begun();
         target.mark();
         self.state.owner.borrow_mut().begin_statement();
-        let deadline = self.statement_timeout.map(|timeout| Instant::now() + timeout);
+        let deadline = self.deadline();
         let mut effort = Effort::new(alone, whole, deadline);
         let result = loop {
             let compiled = fresh.as_ref().unwrap_or(compiled);

@@ -81,7 +81,10 @@ impl<E: Engine> Session<E> {
             Utility::AlterSequence(alter) => {
                 return self.run_change(alone, |session| session.alter_sequence(alter));
             }
-            Utility::Do(block) => return self.run_change(alone, |session| session.do_block(block)),
+            Utility::Do(block) => {
+                let deadline = self.deadline();
+                return self.run_change(alone, |session| session.do_block(block, deadline));
+            }
             Utility::AlterType(alter) => return self.run_change(alone, |session| session.alter_type(alter)),
             Utility::Execute { name, arguments } => return self.execute_named(name, arguments, alone, sink),
             Utility::Explain { options, text } => {
@@ -270,7 +273,9 @@ impl<E: Engine> Session<E> {
     /// ANALYZE.
     fn analyze(&mut self, names: &[(Option<String>, String)]) -> Result<Tag> {
         let mut oids = Vec::new();
-        let binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
+        let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
+        // without one the names would be those of a text of the catalog
+        binder.text = "ANALYZE";
         for (schema, name) in names {
             match binder.relation(schema.as_deref(), name)? {
                 Relation::Table(table) => oids.push(table.oid),
@@ -335,7 +340,8 @@ impl<E: Engine> Session<E> {
             }
             _ => {}
         }
-        if local && !self.transaction.in_block() && !self.transaction.is_implicit() {
+        let alone = !self.transaction.in_block() && !self.transaction.is_implicit();
+        if local && alone && self.running_block.is_none() {
             self.state.notice(
                 Severity::Warning,
                 SqlError::new(

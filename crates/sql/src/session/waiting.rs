@@ -218,7 +218,7 @@ impl<E: Engine> Session<E> {
             let what = "cannot execute LOCK TABLE in a read-only transaction";
             return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));
         }
-        let deadline = self.statement_timeout.map(|timeout| Instant::now() + timeout);
+        let deadline = self.deadline();
         for (schema, name) in tables {
             let catalog = &self.state.catalog;
             let found = find_relation(catalog, &self.state.path, schema.as_deref(), name);

@@ -188,6 +188,10 @@ fn texts_follow_or_refuse<E: Engine>(db: Database<E>) {
     assert_eq!(code(s, "alter type mood rename to other"), "0A000");
     assert_eq!(text(s, "select * from w"), "ok");
     ok(s, "drop view w");
+    // the name is in a text of a table without a column of the type
+    ok(s, "create table cast_only (w text check (cast(w as mood) <> 'sad'))");
+    assert_eq!(code(s, "alter type mood rename to other"), "0A000");
+    ok(s, "drop table cast_only");
     assert_eq!(code(s, "drop type mood"), "2BP01");
     ok(s, "alter table t drop constraint t_m_check");
     ok(s, "drop index i; drop view v");
@@ -228,9 +232,12 @@ fn no_label_is_taken_for_another<E: Engine>(db: Database<E>) {
     ok(s, "alter type mood rename value 'sad' to 'ok'");
     ok(s, "create table c (w text check (w::mood <> 'ok'))");
     assert_eq!(code(s, "alter type mood rename value 'ok' to 'sad'"), "0A000");
-    // views that do not show the column stay
+    // views that do not show the column stay, those of other sessions, too
     ok(s, "create view ids as select id from t");
+    let other = &mut session(&db);
+    ok(other, "create temp view mine as select id from t");
     ok(s, "drop table c; drop type mood cascade");
+    assert_eq!(text(other, "select * from mine order by id"), "1 2");
     assert_eq!(text(s, "select * from ids order by id"), "1 2");
     assert_eq!(code(s, "select * from over"), "42P01");
 }
@@ -257,6 +264,10 @@ fn texts_do_not_depend_on_the_path<E: Engine>(db: Database<E>) {
     assert_eq!(code(s, "select 'sad'::mood"), "42704");
     assert_eq!(code(s, "select * from t"), "42P01");
     assert_eq!(code(s, "insert into public.t (id, j) values (2, 'ok')"), "23514");
+    // temporary tables of the session are in its path, and not in that of the view
+    ok(s, "create temp table t (id int); set search_path = 'pg_temp'");
+    assert_eq!(text(s, "select * from public.w"), "2|sad");
+    assert_eq!(code(s, "analyze w"), "42P01");
 }
 
 /// Labels between two others until none fits.

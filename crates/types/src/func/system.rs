@@ -1,26 +1,13 @@
-//! Types by their OIDs, and the clocks of the session.
+//! The type of a value, sizes, and the clocks of the session.
 
 use super::Registry;
 use super::args::{Date, Timestamp, Timestamptz, code};
 use crate::cast::{timestamp_to_date, timestamptz_to_timestamp};
-use crate::ty::Type;
 use crate::value::Value;
 use crate::zone::clock;
 
 pub(super) fn register(r: &mut Registry) {
     r.nullable("pg_typeof(any) regtype", |call, _| Ok(Value::Oid(call.args[0].oid())));
-    r.stable_nullable("format_type(oid,int4) text", |_, args| {
-        let Value::Oid(oid) = args[0] else { return Ok(Value::Null) };
-        if oid == 0 {
-            return Ok(Value::text("-"));
-        }
-        let Some(ty) = Type::from_oid(oid) else { return Ok(Value::text("???")) };
-        Ok(match args[1].as_i64() {
-            Some(typmod) => ty.with_typmod(typmod as i32).to_string(),
-            None => ty.sql_name(),
-        }
-        .into())
-    });
     r.add("pg_size_pretty(int8) text", |_, args| {
         Ok(args[0].as_i64().map_or(Value::Null, |size| Value::from(size_pretty(size))))
     });

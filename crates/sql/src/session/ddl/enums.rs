@@ -123,8 +123,10 @@ impl<E: Engine> Session<E> {
     /// Puts a changed type in place, and changes what is kept as text; the texts get with them the oid of the type of
     /// the column whose default they are. Transactions that have used tables with columns of the type do not commit.
     fn change_texts(&mut self, desc: EnumDesc, change: &dyn Fn(Option<u32>, &str) -> String) -> Result<()> {
-        let (oid, array, name) = (desc.oid, desc.array_oid, desc.name.clone());
+        let (oid, array) = (desc.oid, desc.array_oid);
         let views = self.views_over(&desc);
+        // a text may name it otherwise than behind ::
+        let name = self.state.catalog.enum_of(oid).map_or_else(String::new, |before| before.name.clone());
         self.put_enum(desc);
         let tables: Vec<Arc<TableDesc>> = self.state.catalog.tables().cloned().collect();
         for table in tables {
@@ -144,12 +146,16 @@ impl<E: Engine> Session<E> {
                 self.put(Relation::Table(Arc::new(changed)))?;
             }
         }
+        let mut changed = Vec::with_capacity(views.len());
         for view in views {
-            let mut changed = (*view).clone();
-            changed.query = change(None, &view.query);
-            let changed = Arc::new(changed);
-            self.put(Relation::View(changed.clone()))?;
-            if !self.means_the_same(&changed) {
+            let mut view = (*view).clone();
+            view.query = change(None, &view.query);
+            let view = Arc::new(view);
+            self.put(Relation::View(view.clone()))?;
+            changed.push(view);
+        }
+        for view in changed {
+            if !self.means_the_same(&view) {
                 let what =
                     format!("view \"{}\" would not mean the same: its query names what changes", view.name);
                 return Err(SqlError::unsupported(what).hint("Drop the view, and create it again."));
@@ -159,7 +165,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// The views whose queries may name a type or labels of it: they use the type, tables with columns of it, or such
-    /// views. Those that others are made of come first.
+    /// views.
     fn views_over(&self, desc: &EnumDesc) -> Vec<Arc<ViewDesc>> {
         let catalog = &self.state.catalog;
         let has = |table: &&Arc<TableDesc>| {
