@@ -89,7 +89,6 @@ mod tests {
     use crate::session::do_block::NoRows;
     use scaledb_acc::Acc;
     use scaledb_row::Projection;
-    use scaledb_types::Result;
 
     fn session() -> Session<Acc> {
         let mut session = Database::open(Acc::open(scaledb_acc::Config::default()).unwrap())
