@@ -442,8 +442,12 @@ pub struct ViewDesc {
     pub columns: Vec<(String, u32, i32)>,
     /// The query, as SQL.
     pub query: String,
-    /// The relations that the query names.
+    /// The relations and enum types that the query names.
     pub uses: Vec<u32>,
+    /// The schemas that names without one were looked up in, when the view was made. Empty in views that were made when
+    /// there was `public` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<String>,
     /// Tables and views that the query names, each with the number of the first column that it did not have yet: a `*`
     /// in the query does not mean the columns from there on. Those of a view are counted from 1.
     #[serde(default)]
@@ -451,6 +455,15 @@ pub struct ViewDesc {
     /// What COMMENT ON has said.
     #[serde(default)]
     pub comments: Vec<CommentDesc>,
+}
+
+/// A schema that somebody made; `public` and those of the system need no descriptor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchemaDesc {
+    /// Its oid.
+    pub oid: u32,
+    /// Its name.
+    pub name: String,
 }
 
 /// An enum type.

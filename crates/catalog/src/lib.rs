@@ -1,4 +1,4 @@
-//! What the database contains: tables, indexes, constraints, sequences, views and enum types, as descriptors.
+//! What the database contains: schemas, tables, indexes, constraints, sequences, views and enum types, as descriptors.
 //!
 //! ```text
 //!   Catalog (a snapshot, immutable, shared)        Store (rows of the engine)
@@ -6,6 +6,7 @@
 //!                              SequenceDesc        #sequences:   oid, last value
 //!                              ViewDesc
 //!                  EnumDesc, Type
+//!                  SchemaDesc
 //! ```
 //!
 //! Descriptors are rows of an internal engine table. So a transaction that changes them is a transaction
@@ -19,7 +20,7 @@ mod store;
 pub use desc::{
     About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, EnumDesc, ForeignKeyDesc, Identity,
     IndexDesc, Initially, KeyColumn, LabelDesc, Placement, PredicateDesc, PrimaryKeyDesc, Relation,
-    SequenceDesc, Spread, TableDesc, ViewDesc,
+    SchemaDesc, SequenceDesc, Spread, TableDesc, ViewDesc,
 };
-pub use snapshot::{Catalog, FIRST_OID, Reference};
+pub use snapshot::{Catalog, FIRST_OID, PUBLIC, Reference};
 pub use store::{Error, Result, SequenceValue, Store};

@@ -1,12 +1,15 @@
 //! One state of the catalog.
 
-use crate::desc::{EnumDesc, ForeignKeyDesc, IndexDesc, Relation, TableDesc};
+use crate::desc::{EnumDesc, ForeignKeyDesc, IndexDesc, Relation, SchemaDesc, TableDesc, ViewDesc};
 use scaledb_types::Type;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Oids below are PostgreSQL's own.
 pub const FIRST_OID: u32 = 16_384;
+
+/// The schema that is there from the start, and has no descriptor.
+pub const PUBLIC: &str = "public";
 
 /// A foreign key, seen from the table that it refers to.
 #[derive(Clone, Debug)]
@@ -32,6 +35,9 @@ pub struct Catalog {
     by_oid: BTreeMap<u32, Relation>,
     by_name: HashMap<(String, String), u32>,
     enums: BTreeMap<u32, (Arc<EnumDesc>, Type)>,
+    schemas: BTreeMap<String, Arc<SchemaDesc>>,
+    /// Somebody has dropped `public`.
+    without_public: bool,
 }
 
 impl Catalog {
@@ -46,6 +52,8 @@ impl Catalog {
     pub fn put(&mut self, relation: Relation) {
         let oid = relation.oid();
         self.remove(oid);
+        // what the library makes is in `public`, whoever has dropped it
+        self.without_public &= relation.schema() != PUBLIC;
         self.by_name.insert((relation.schema().to_owned(), relation.name().to_owned()), oid);
         self.by_oid.insert(oid, relation);
     }
@@ -55,6 +63,33 @@ impl Catalog {
         self.remove_enum(desc.oid);
         self.by_name.insert((desc.schema.clone(), desc.name.clone()), desc.oid);
         self.enums.insert(desc.oid, (desc.clone(), desc.define()));
+    }
+
+    /// Adds a schema, or replaces the one of its name.
+    pub fn put_schema(&mut self, desc: Arc<SchemaDesc>) {
+        debug_assert_ne!(desc.name, PUBLIC, "it has no descriptor");
+        self.schemas.insert(desc.name.clone(), desc);
+    }
+
+    /// Whether there is the schema `public`.
+    pub fn has_public(&self) -> bool {
+        !self.without_public
+    }
+
+    /// Makes the schema `public` again, which has been dropped.
+    pub fn put_public(&mut self) {
+        self.without_public = false;
+    }
+
+    /// Removes a schema; what is in it is to be removed before.
+    pub fn remove_schema(&mut self, name: &str) {
+        debug_assert!(self.relations().all(|relation| relation.schema() != name), "schema {name} is empty");
+        debug_assert!(self.enums().all(|desc| desc.schema != name), "schema {name} is empty");
+        if name == PUBLIC {
+            self.without_public = true;
+        } else {
+            self.schemas.remove(name);
+        }
     }
 
     /// Removes an enum type.
@@ -102,6 +137,34 @@ impl Catalog {
     /// The enum type of an oid.
     pub fn enum_of(&self, oid: u32) -> Option<&Arc<EnumDesc>> {
         self.enums.get(&oid).map(|(desc, _)| desc)
+    }
+
+    /// The schema of a name, of those that somebody made.
+    pub fn schema_named(&self, name: &str) -> Option<&Arc<SchemaDesc>> {
+        self.schemas.get(name)
+    }
+
+    /// The schemas that somebody made, by name.
+    pub fn schemas(&self) -> impl Iterator<Item = &Arc<SchemaDesc>> {
+        self.schemas.values()
+    }
+
+    /// Whether the relation or enum type of an oid has the same descriptor in a later catalog, and is found there by
+    /// whatever name it was found by: no schema has since got something of its name, which a search path may lead to
+    /// first. (Those of temporary relations are in the path of one session only, which makes what is in them.)
+    pub fn finds_same(&self, now: &Self, oid: u32) -> bool {
+        let name = match self.enum_of(oid) {
+            Some(desc) => &desc.name,
+            None => match self.get(oid) {
+                Some(relation) => relation.name(),
+                None => return false,
+            },
+        };
+        let is_new =
+            |schema: &str| now.oid_named(schema, name).is_some() && self.oid_named(schema, name).is_none();
+        self.has_same(now, oid)
+            && !is_new(PUBLIC)
+            && (now.schemas.is_empty() || !now.schemas.keys().any(|schema| is_new(schema)))
     }
 
     fn oid_named(&self, schema: &str, name: &str) -> Option<u32> {
@@ -173,6 +236,14 @@ impl Catalog {
         })
     }
 
+    /// All views, by oid.
+    pub fn views(&self) -> impl Iterator<Item = &Arc<ViewDesc>> {
+        self.by_oid.values().filter_map(|relation| match relation {
+            Relation::View(view) => Some(view),
+            _ => None,
+        })
+    }
+
     /// All tables, by oid.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDesc>> {
         self.by_oid.values().filter_map(|relation| match relation {
@@ -198,6 +269,7 @@ impl Catalog {
     pub fn max_oid(&self) -> u32 {
         let of_relations = self.by_oid.values().flat_map(|relation| relation.oids());
         let of_enums = self.enums().flat_map(|desc| desc.oids());
-        of_relations.chain(of_enums).max().unwrap_or(0).max(FIRST_OID)
+        let of_schemas = self.schemas().map(|desc| desc.oid);
+        of_relations.chain(of_enums).chain(of_schemas).max().unwrap_or(0).max(FIRST_OID)
     }
 }

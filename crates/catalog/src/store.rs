@@ -1,7 +1,7 @@
 //! The catalog's rows in the engine.
 
-use crate::desc::{EnumDesc, Relation, SequenceDesc, TableDesc, ViewDesc};
-use crate::snapshot::Catalog;
+use crate::desc::{EnumDesc, Relation, SchemaDesc, SequenceDesc, TableDesc, ViewDesc};
+use crate::snapshot::{Catalog, PUBLIC};
 use scaledb_base::TableId;
 use scaledb_base::limits::MAX_ROW_BYTES;
 use scaledb_engine::{Engine, Order, Range, TableDef, TableInfo, TxnKind, Worker};
@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// The row that holds the catalog's version: every change writes it, so that two changes conflict.
 const VERSION: i64 = 0;
+/// Under which oid it is kept that the schema `public` has been dropped: its own in PostgreSQL, where no other can be.
+const OID_OF_PUBLIC: u32 = 2_200;
 const DESCRIPTORS: &str = "#descriptors";
 const SEQUENCES: &str = "#sequences";
 
@@ -44,14 +46,18 @@ pub struct SequenceValue {
     pub called: bool,
 }
 
-/// Tables under names that earlier versions do not know, so that these refuse the database: they would read the
-/// descriptor without what they do not know of it, and write rows that are wrong.
+/// Descriptors under names that earlier versions do not know, so that these refuse the database: they would read it
+/// without what they do not know of, and write rows that are wrong.
 #[derive(Serialize)]
 enum Later<'a> {
     /// Values of columns are computed, those of generated columns and of partial indexes.
     ComputingTable(&'a TableDesc),
     /// An enum type.
     Enum(&'a EnumDesc),
+    /// A schema.
+    Schema(&'a SchemaDesc),
+    /// The schema `public` has been dropped.
+    WithoutPublic(()),
 }
 
 /// What a row describes.
@@ -62,6 +68,8 @@ enum Descriptor {
     Sequence(Arc<SequenceDesc>),
     View(Arc<ViewDesc>),
     Enum(Arc<EnumDesc>),
+    Schema(Arc<SchemaDesc>),
+    WithoutPublic(()),
 }
 
 /// The descriptor of a relation as it is kept.
@@ -161,7 +169,8 @@ impl Store {
             ControlFlow::Continue(())
         })?;
         let mut version = 0;
-        let (mut relations, mut enums) = (Vec::new(), Vec::new());
+        let (mut relations, mut enums, mut schemas) = (Vec::new(), Vec::new(), Vec::new());
+        let mut without_public = false;
         for (oid, body) in &rows {
             let malformed = |source| Error::Malformed { oid: *oid, source };
             if *oid == VERSION {
@@ -172,6 +181,8 @@ impl Store {
                     Descriptor::Sequence(desc) => relations.push(Relation::Sequence(desc)),
                     Descriptor::View(desc) => relations.push(Relation::View(desc)),
                     Descriptor::Enum(desc) => enums.push(desc),
+                    Descriptor::Schema(desc) => schemas.push(desc),
+                    Descriptor::WithoutPublic(()) => without_public = true,
                 }
             }
         }
@@ -180,6 +191,10 @@ impl Store {
         }
         let mut catalog = Catalog::new(version, relations);
         enums.into_iter().for_each(|desc| catalog.put_enum(desc));
+        schemas.into_iter().for_each(|desc| catalog.put_schema(desc));
+        if without_public {
+            catalog.remove_schema(PUBLIC);
+        }
         Ok(catalog)
     }
 
@@ -201,6 +216,12 @@ impl Store {
         Ok(())
     }
 
+    fn put<W: Worker>(&self, worker: &mut W, oid: u32, later: &Later<'_>) -> Result<()> {
+        let oid = i64::from(oid);
+        let body = serde_json::to_string(later).map_err(|source| Error::Malformed { oid, source })?;
+        self.upsert(worker, oid, &body)
+    }
+
     /// Writes, within the running transaction, what is different in a new catalog. Two such transactions conflict.
     ///
     /// # Errors
@@ -213,14 +234,21 @@ impl Store {
             self.upsert(worker, oid, &body)?;
         }
         for desc in now.enums().filter(|desc| !now.has_same(before, desc.oid)) {
-            let oid = i64::from(desc.oid);
-            let body = serde_json::to_string(&Later::Enum(desc))
-                .map_err(|source| Error::Malformed { oid, source })?;
-            self.upsert(worker, oid, &body)?;
+            self.put(worker, desc.oid, &Later::Enum(desc))?;
         }
+        let had = |desc: &SchemaDesc| before.schemas().any(|known| **known == *desc);
+        for desc in now.schemas().filter(|desc| !had(desc)) {
+            self.put(worker, desc.oid, &Later::Schema(desc))?;
+        }
+        if before.has_public() && !now.has_public() {
+            self.put(worker, OID_OF_PUBLIC, &Later::WithoutPublic(()))?;
+        }
+        let public = (!before.has_public() && now.has_public()).then_some(OID_OF_PUBLIC);
         let relations = before.relations().map(Relation::oid).filter(|oid| now.get(*oid).is_none());
         let enums = before.enums().map(|desc| desc.oid).filter(|oid| now.enum_of(*oid).is_none());
-        for gone in relations.chain(enums) {
+        let kept = |oid: u32| now.schemas().any(|desc| desc.oid == oid);
+        let schemas = before.schemas().map(|desc| desc.oid).filter(|oid| !kept(*oid));
+        for gone in relations.chain(enums).chain(schemas).chain(public) {
             worker.delete(self.descriptors.id, &KeyBuf::new().i64(i64::from(gone)))?;
         }
         Ok(())

@@ -186,3 +186,25 @@ fn enum_types_are_known_at_all_nodes() {
     }
     assert_eq!(text(&mut c, "select enum_range(null::mood)"), "{x}");
 }
+
+#[test]
+fn schemas_are_known_at_all_nodes() {
+    let three = Three::start();
+    let [mut a, mut b, mut c] = three.sessions();
+    ok(&mut a, "create schema app; create table t (id int); insert into t values (1)");
+    ok(&mut b, "create table app.t (id serial primary key, n int); insert into app.t (n) values (7)");
+    ok(&mut c, "set search_path = app, public");
+    assert_eq!(text(&mut c, "select id, n from t"), "1|7");
+    assert_eq!(text(&mut a, "select id from t"), "1");
+    ok(&mut c, "create view v as select n from t");
+    assert_eq!(text(&mut b, "select n from app.v"), "7");
+    ok(&mut a, "alter schema app rename to other");
+    assert_eq!(text(&mut b, "select n from other.v"), "7");
+    assert_eq!(text(&mut c, "select id from t"), "1");
+    // what a transaction has found is what its commit compares, whichever node makes something else of its name
+    ok(&mut c, "set search_path = more, other; begin; insert into public.t select n from t");
+    ok(&mut b, "create schema more; create table more.t (n int)");
+    assert_eq!(code(&mut c, "commit"), "40001");
+    ok(&mut b, "drop schema more, other cascade");
+    assert_eq!(code(&mut a, "select * from other.t"), "42P01");
+}

@@ -1,6 +1,6 @@
 //! FROM: tables in scope, and the tree of joins.
 
-use super::names::{fold, is_temporary, split};
+use super::names::{Naming, fold, split};
 use super::scope::{Merged, ScopeColumn, ScopeTable, Shown};
 use super::with::{Reading, Stage};
 use super::{Binder, CteDef, Typed, unsupported};
@@ -328,12 +328,11 @@ impl Binder<'_> {
                 let scopes = std::mem::take(&mut self.scopes);
                 let ctes = std::mem::take(&mut self.ctes);
                 let named = std::mem::take(&mut self.named);
-                // its names mean what they meant when it was made
-                let hides = std::mem::replace(&mut self.hides_temporary, !is_temporary(&view.schema));
                 let known = std::mem::replace(&mut self.known_columns, view.known.clone());
-                let bound = self.apart(|binder| binder.deeper(|binder| binder.query(&query)));
+                // its names mean what they meant when it was made
+                let naming = Naming::View(view.clone());
+                let bound = self.apart(naming, |binder| binder.deeper(|binder| binder.query(&query)));
                 self.known_columns = known;
-                self.hides_temporary = hides;
                 self.scopes = scopes;
                 self.ctes = ctes;
                 self.named = named;

@@ -3,6 +3,7 @@
 //! What computes them means the same in every session: literals are read as they are with the settings of a server that
 //! was told nothing, and the statement that makes the column has refused what another zone would change.
 
+use super::names::Naming;
 use super::scope::{Scope, ScopeTable};
 use super::{Binder, Typed};
 use crate::plan::expr::Expr;
@@ -40,7 +41,7 @@ impl Binder<'_> {
             }],
             ..Scope::default()
         });
-        let result = self.apart(f);
+        let result = self.apart(Naming::Kept, f);
         (self.scopes, self.named) = (scopes, named);
         result
     }

@@ -34,6 +34,7 @@ use crate::parse::{MAX_DEPTH, too_deep};
 use crate::plan::expr::Expr;
 use crate::plan::statistics::TableStatistics;
 use crate::plan::{BoundTable, Computed, ForeignKey, Kind, Node, Plan, Slot};
+use names::Naming;
 use scaledb_base::TableId;
 use scaledb_catalog::Catalog;
 use scaledb_sync::atomic::AtomicU64;
@@ -151,8 +152,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) deepest: usize,
     /// In the query of a view: the columns of tables that a `*` means end at these numbers.
     pub(crate) known_columns: Vec<(u32, i16)>,
-    /// Names are looked up as if the session had no temporary relations: those of a view that is for all sessions.
-    pub(crate) hides_temporary: bool,
+    /// Where names are looked up.
+    pub(crate) naming: Naming,
     /// Whether the query at hand may be a statement that writes: WITH at the top, and what follows it.
     pub(crate) may_write: bool,
     /// Whether what is written waits until all is read: WITH contains statements that write, or what is done with a row
@@ -194,11 +195,12 @@ impl<'b> Binder<'b> {
         error.position(crate::parse::position_of(self.text, start.line, start.column))
     }
 
-    /// Binds something from the catalog, which has its own text.
-    pub(crate) fn apart<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+    /// Binds something from the catalog, which has its own text, and names that mean what they meant when it was kept.
+    pub(crate) fn apart<R>(&mut self, naming: Naming, f: impl FnOnce(&mut Self) -> R) -> R {
         let text = std::mem::take(&mut self.text);
+        let naming = std::mem::replace(&mut self.naming, naming);
         let result = f(self);
-        self.text = text;
+        (self.text, self.naming) = (text, naming);
         result
     }
 
@@ -227,7 +229,7 @@ impl<'b> Binder<'b> {
             relations: Vec::new(),
             whole_catalog: false,
             known_columns: Vec::new(),
-            hides_temporary: false,
+            naming: Naming::Statement,
             depth: 0,
             deepest: 0,
             may_write: true,

@@ -1,7 +1,8 @@
 //! Names in syntax trees.
 
 use super::{Binder, unsupported};
-use scaledb_catalog::{Catalog, EnumDesc, Relation};
+use crate::parse::lex::{Lexer, name_of};
+use scaledb_catalog::{Catalog, EnumDesc, PUBLIC, Relation, ViewDesc};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{ArrayElemTypeDef, DataType, Ident, ObjectName, ObjectNamePart};
 use std::sync::Arc;
@@ -24,6 +25,15 @@ pub(crate) fn split(name: &ObjectName) -> Result<(Option<String>, String)> {
     Ok((parts.pop(), last))
 }
 
+/// Schema and name of a qualified name that is a text; a database before them is ignored. None if it is no name.
+pub(crate) fn split_text(text: &str) -> Option<(Option<String>, String)> {
+    let mut names: Vec<String> = Lexer::new(text).filter_map(|token| name_of(token, text)).collect();
+    match names.len() {
+        1..=3 => names.pop().map(|last| (names.pop(), last)),
+        _ => None,
+    }
+}
+
 /// The enum type of a name, in its schema or along the path.
 pub(crate) fn find_enum<'c>(
     catalog: &'c Catalog,
@@ -35,6 +45,18 @@ pub(crate) fn find_enum<'c>(
         Some(schema) => catalog.enum_named(own_schema(path, schema)?, name),
         None => path.iter().find_map(|schema| catalog.enum_named(schema, name)),
     }
+}
+
+/// Where the names of a text are looked up.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Naming {
+    /// Along the search path of the session: it is a statement.
+    #[default]
+    Statement,
+    /// In `public`: it is an expression that is kept with a table, and has the schemas of all other names.
+    Kept,
+    /// Where they were found when the view was made whose query it is.
+    View(Arc<ViewDesc>),
 }
 
 /// The enum type of a name, or that of arrays of one, in its schema or along the path.
@@ -72,9 +94,8 @@ pub(crate) fn data_type(catalog: &Catalog, path: &[String], data_type: &DataType
             if let Some(ty) = serial {
                 return Ok(ty);
             }
-            if let Some(schema) = schema.as_deref().filter(|schema| !is_schema(path, schema)) {
-                let what = format!("schema \"{schema}\" does not exist");
-                return Err(SqlError::new(SqlState::INVALID_SCHEMA_NAME, what));
+            if let Some(schema) = schema.as_deref().filter(|schema| !is_schema(catalog, path, schema)) {
+                return Err(no_schema(schema));
             }
             let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
             let is_quoted = match name.0.last() {
@@ -97,9 +118,17 @@ pub(crate) fn data_type(catalog: &Catalog, path: &[String], data_type: &DataType
 }
 
 /// Whether there is a schema of a name.
-fn is_schema(path: &[String], name: &str) -> bool {
-    matches!(name, "public" | "pg_catalog" | "information_schema" | "pg_temp")
+pub(crate) fn is_schema(catalog: &Catalog, path: &[String], name: &str) -> bool {
+    matches!(name, "pg_catalog" | "information_schema" | "pg_temp")
+        || name == PUBLIC && catalog.has_public()
         || is_temporary(name) && own_schema(path, name).is_some()
+        || catalog.schema_named(name).is_some()
+}
+
+/// 3F000 for a schema that is not there.
+#[cold]
+pub(crate) fn no_schema(name: &str) -> SqlError {
+    SqlError::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
 }
 
 /// The name in `pg_type` of the type that a syntax tree names; of an array, that of its elements. Of an enum type it is
@@ -161,29 +190,50 @@ impl Binder<'_> {
     /// # Errors
     /// Those of [`Type::parse`].
     pub(crate) fn data_type(&mut self, ast: &DataType) -> Result<Type> {
-        let path = self.lookup.search_path();
-        let found = match data_type(self.catalog, path, ast) {
-            // a text of the catalog means what it meant when it was written, whatever the session's path is
-            Err(_) if self.text.is_empty() => data_type(self.catalog, &["public".to_owned()], ast),
-            found => found,
+        let ty = match &self.naming {
+            Naming::Statement => data_type(self.catalog, self.lookup.search_path(), ast)?,
+            Naming::Kept => data_type(self.catalog, &self.path_of_kept(), ast)?,
+            Naming::View(view) => {
+                // one after the other, as the first that the view does not use may stand before what it uses
+                let mut found = Err(SqlError::internal("a view without a path"));
+                for schema in path_of(view).chunks(1) {
+                    found = data_type(self.catalog, schema, ast);
+                    let uses = |ty: &Type| enum_oid(*ty).is_none_or(|oid| view.uses.contains(&oid));
+                    if found.as_ref().is_ok_and(uses) {
+                        break;
+                    }
+                }
+                found?
+            }
         };
-        let ty = found?;
         self.depend_on(ty);
         Ok(ty)
     }
 
     /// The enum type of a name that stands alone. The plan depends on it.
     pub(crate) fn enum_named(&mut self, name: &str) -> Option<Type> {
-        let ty = find_type(self.catalog, self.lookup.search_path(), None, name)?;
+        let find = |path: &[String]| find_type(self.catalog, path, None, name);
+        let ty = match &self.naming {
+            Naming::Statement => find(self.lookup.search_path()),
+            Naming::Kept => find(&self.path_of_kept()),
+            Naming::View(view) => {
+                let mut each = path_of(view).chunks(1).filter_map(find);
+                each.find(|ty| enum_oid(*ty).is_some_and(|oid| view.uses.contains(&oid)))
+            }
+        }?;
         self.depend_on(ty);
         Some(ty)
     }
 
+    /// Where expressions that are kept with tables find their names: temporary ones have their schema before them.
+    fn path_of_kept(&self) -> Vec<String> {
+        let own = self.lookup.search_path().iter().filter(|schema| is_temporary(schema)).cloned();
+        std::iter::once(PUBLIC.to_owned()).chain(own).collect()
+    }
+
     /// Notes that the plan depends on the definition of an enum type.
     pub(crate) fn depend_on(&mut self, ty: Type) {
-        if let Base::Enum(definition) = ty.base {
-            self.relations.push(definition.oid());
-        }
+        self.relations.extend(enum_oid(ty));
     }
 
     /// The relation of a name.
@@ -207,16 +257,31 @@ impl Binder<'_> {
 
     /// The relation of a name, if there is one.
     pub(crate) fn find_relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
-        let path = self.lookup.search_path();
-        let found = if self.hides_temporary && path.iter().any(|schema| is_temporary(schema)) {
-            let path: Vec<String> = path.iter().filter(|schema| !is_temporary(schema)).cloned().collect();
-            find_relation(self.catalog, &path, schema, name)
-        } else {
-            find_relation(self.catalog, path, schema, name)
-        };
-        // as of types
-        let of_catalog =
-            || self.catalog.lookup("public", name).filter(|_| schema.is_none() && self.text.is_empty());
-        found.or_else(of_catalog).cloned()
+        let find = |path: &[String]| find_relation(self.catalog, path, schema, name);
+        match &self.naming {
+            Naming::Statement => find(self.lookup.search_path()),
+            Naming::Kept => find(&self.path_of_kept()),
+            Naming::View(_) if schema.is_some() => find(self.lookup.search_path()),
+            Naming::View(view) => {
+                let mut each = path_of(view).chunks(1).filter_map(find);
+                each.find(|relation| view.uses.contains(&relation.oid()))
+            }
+        }
+        .cloned()
     }
+}
+
+/// The oid of an enum type, or of that of which it is arrays.
+fn enum_oid(ty: Type) -> Option<u32> {
+    match ty.base {
+        Base::Enum(definition) => Some(definition.oid()),
+        _ => None,
+    }
+}
+
+/// Where the query of a view finds its names.
+fn path_of(view: &ViewDesc) -> &[String] {
+    static BEFORE_SCHEMAS: std::sync::LazyLock<[String; 1]> =
+        std::sync::LazyLock::new(|| [PUBLIC.to_owned()]);
+    if view.path.is_empty() { &*BEFORE_SCHEMAS } else { &view.path }
 }

@@ -18,7 +18,6 @@ pub(crate) enum Change {
     Options(Box<Options>),
     RenameTo(String),
     OwnerTo(String),
-    SetSchema,
     SetLogged,
 }
 
@@ -55,10 +54,7 @@ pub(super) fn alter_sequence(at: &mut Cursor<'_>) -> Result<AlterSequence> {
         at.expect("to")?;
         Change::RenameTo(at.name()?)
     } else if at.accept("set") {
-        if at.accept("schema") {
-            at.name()?;
-            Change::SetSchema
-        } else if at.accept("logged") || at.accept("unlogged") {
+        if at.accept("logged") || at.accept("unlogged") {
             Change::SetLogged
         } else {
             return Err(at.unexpected());

@@ -66,9 +66,6 @@ pub(super) fn alter_type(at: &mut Cursor<'_>) -> Result<AlterType> {
     } else if at.accept("owner") {
         at.expect("to")?;
         Change::OwnerTo(at.name()?)
-    } else if at.accept("set") {
-        at.expect("schema")?;
-        return Err(SqlError::unsupported("schemas besides public are not supported"));
     } else if at.accept("drop") || at.accept("alter") {
         return Err(composite());
     } else {

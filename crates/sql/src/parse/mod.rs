@@ -16,6 +16,7 @@ pub(crate) mod marked;
 mod nesting;
 pub(crate) mod normalize;
 mod sequence;
+pub(crate) mod set_schema;
 mod table;
 mod unknown;
 mod using;

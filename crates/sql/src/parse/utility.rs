@@ -107,6 +107,7 @@ pub(crate) enum Utility {
     AlterSequence(super::alter_sequence::AlterSequence),
     /// ALTER TYPE.
     AlterType(super::alter_type::AlterType),
+    SetSchema(super::set_schema::SetSchema),
     /// DO.
     Do(Box<super::do_block::Block>),
     Checkpoint,
@@ -189,6 +190,9 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "grant" => |at| rest_as(at, Utility::Privilege("GRANT", "GRANT")),
         "revoke" => |at| rest_as(at, Utility::Privilege("REVOKE", "REVOKE")),
         "comment" => |at| Ok(Utility::Comment(super::comment::comment(at)?)),
+        "alter" if super::set_schema::is_set_schema(text) => {
+            |at| Ok(Utility::SetSchema(super::set_schema::set_schema(at)?))
+        }
         "alter" if is_second(text, "sequence") => |at| {
             at.expect("sequence")?;
             Ok(Utility::AlterSequence(super::alter_sequence::alter_sequence(at)?))

@@ -4,7 +4,6 @@
 use super::Session;
 use super::transaction::Added;
 use crate::patience::{CHANGE_WAIT, COURTESY_WAIT};
-use crate::pins::same;
 use crate::sequence::store_error;
 use scaledb_base::Timestamp;
 use scaledb_catalog::TableDesc;
@@ -106,7 +105,9 @@ impl<E: Engine> Session<E> {
         if self.transaction.version != Some(shared.version()) && !self.transaction.snapshot {
             let (before, now) = (&self.state.catalog, shared.catalog());
             let mut tables = self.transaction.touched.iter();
-            if !tables.all(|(oid, ..)| same(before, &now, *oid)) || !self.state.used.is_same(before, &now) {
+            if !tables.all(|(oid, ..)| before.finds_same(&now, *oid))
+                || !self.state.used.is_same(before, &now)
+            {
                 return Err(crate::error::changed_definition());
             }
         }

@@ -137,6 +137,7 @@ impl<E: Engine> Session<E> {
                 utility,
                 Utility::AlterSequence(_)
                     | Utility::AlterType(_)
+                    | Utility::SetSchema(_)
                     | Utility::Analyze(_)
                     | Utility::Comment(_)
                     | Utility::Lock { .. }

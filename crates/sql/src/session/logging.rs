@@ -211,6 +211,7 @@ impl<E: Engine> Session<E> {
                 Utility::Comment(_)
                 | Utility::AlterSequence(_)
                 | Utility::AlterType(_)
+                | Utility::SetSchema(_)
                 | Utility::Privilege(..) => Class::Ddl,
                 Utility::Execute { name, .. } => match self.statements.get(name.as_str()) {
                     // a prepared statement is no EXECUTE

@@ -110,6 +110,8 @@ pub struct Session<E: Engine> {
     in_batch: bool,
     cache: OwnPlans,
     cache_version: u64,
+    /// Counts the changes of the search path.
+    path_number: u64,
     statements: HashMap<String, prepared::Statement, RandomState>,
     /// Portals with names.
     portals: HashMap<String, Box<Portal>>,
@@ -168,6 +170,7 @@ impl<E: Engine> Session<E> {
             in_batch: false,
             cache: OwnPlans::default(),
             cache_version: version,
+            path_number: 0,
             statements: HashMap::default(),
             portals: HashMap::new(),
             last_portal: 0,
@@ -307,7 +310,9 @@ impl<E: Engine> Session<E> {
 
     #[cold]
     fn derive(&mut self) {
+        let path = self.state.path.clone();
         self.state.refresh(&mut self.env);
+        self.path_number += u64::from(path != self.state.path);
         let settings = self.state.settings.borrow();
         self.env_generation = settings.generation;
         self.synchronous = settings.get("synchronous_commit").ok() != Some("off");

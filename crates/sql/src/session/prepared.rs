@@ -22,6 +22,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(super) struct Statement {
     pub(super) compiled: Held,
+    /// The number of the search path that it was compiled with.
+    path: u64,
     /// The types that were given for its parameters.
     pub(super) types: Box<[u32]>,
     /// Made by PREPARE rather than by the protocol.
@@ -391,7 +393,8 @@ impl<E: Engine> Session<E> {
         } else {
             Some(Arc::new(Reservation::new(&self.state.shared.memory, weight)?))
         };
-        let statement = Statement { compiled, types: types.into(), by_sql: false, _reserved: reserved };
+        let path = self.path_number;
+        let statement = Statement { compiled, path, types: types.into(), by_sql: false, _reserved: reserved };
         self.statements.insert(name.to_owned(), statement);
         Ok(())
     }
@@ -407,19 +410,19 @@ impl<E: Engine> Session<E> {
         })
     }
 
-    /// The statement, compiled for the catalog of today.
+    /// The statement, compiled for the current catalog and search path.
     pub(super) fn current(&mut self, name: &str) -> Result<Held> {
         let held = self.current_unless(name, None)?;
         held.ok_or_else(|| SqlError::internal("a statement that nobody holds"))
     }
 
-    /// The statement, compiled for the current catalog; `None` if that is the `known` one.
+    /// The statement, compiled for the current catalog and search path; `None` if that is the `known` one.
     fn current_unless(&mut self, name: &str, known: Option<&Held>) -> Result<Option<Held>> {
         self.refresh();
         self.use_newest_catalog();
         let statement = self.statement(name)?;
         let same = statement.compiled.version == self.state.catalog.version && !self.transaction.changed;
-        let same = same && !self.is_outdated(&statement.compiled);
+        let same = same && statement.path == self.path_number && !self.is_outdated(&statement.compiled);
         if same || !matches!(statement.compiled.action, Action::Plan(_)) {
             let known = known.is_some_and(|known| known.is(&statement.compiled));
             return Ok(if known { None } else { Some(statement.compiled.clone()) });
@@ -434,7 +437,7 @@ impl<E: Engine> Session<E> {
         if !is_same_result(fresh.columns.as_deref(), statement.compiled.columns.as_deref()) {
             return Err(SqlError::unsupported("cached plan must not change result type"));
         }
-        let statement = Statement { compiled: fresh.clone(), ..statement };
+        let statement = Statement { compiled: fresh.clone(), path: self.path_number, ..statement };
         self.statements.insert(name.to_owned(), statement);
         Ok(fresh)
     }
@@ -570,9 +573,10 @@ fn ends_transaction(text: &str) -> bool {
     )
 }
 
-/// Whether results look the same to a client. An enum type may have got another label since.
+/// Whether results look the same to a client. An enum type may have got another label since, and another table may
+/// have the name.
 fn is_same_result(a: Option<&[Column]>, b: Option<&[Column]>) -> bool {
-    let look = |column: &Column| (column.ty.oid(), column.ty.typmod, column.table, column.attnum);
+    let look = |column: &Column| (column.ty.oid(), column.ty.typmod);
     match (a, b) {
         (Some(a), Some(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name && look(a) == look(b))

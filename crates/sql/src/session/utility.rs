@@ -85,6 +85,7 @@ impl<E: Engine> Session<E> {
                 let deadline = self.deadline();
                 return self.run_change(alone, |session| session.do_block(block, deadline));
             }
+            Utility::SetSchema(set) => return self.run_change(alone, |session| session.set_schema(set)),
             Utility::AlterType(alter) => return self.run_change(alone, |session| session.alter_type(alter)),
             Utility::Execute { name, arguments } => return self.execute_named(name, arguments, alone, sink),
             Utility::Explain { options, text } => {
@@ -273,9 +274,7 @@ impl<E: Engine> Session<E> {
     /// ANALYZE.
     fn analyze(&mut self, names: &[(Option<String>, String)]) -> Result<Tag> {
         let mut oids = Vec::new();
-        let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
-        // without one the names would be those of a text of the catalog
-        binder.text = "ANALYZE";
+        let binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
         for (schema, name) in names {
             match binder.relation(schema.as_deref(), name)? {
                 Relation::Table(table) => oids.push(table.oid),

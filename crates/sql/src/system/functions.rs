@@ -2,9 +2,9 @@
 
 use super::Facts;
 use super::oids::{
-    DATABASE, DATABASE_OWNER, OWNER, SCHEMAS, TEMPORARY_SCHEMA, schema_oid, temporary_of, type_functions,
+    DATABASE, DATABASE_OWNER, OWNER, TEMPORARY_SCHEMA, schema_of_oid, schema_oid, type_functions,
 };
-use crate::bind::names::{is_temporary, own_schema, parse_type};
+use crate::bind::names::{is_temporary, own_schema, parse_type, split_text};
 use crate::functions::SessionFn;
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, Relation, TableDesc};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -60,22 +60,26 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
         "pg_is_in_recovery" => Value::Bool(false),
         "txid_current" => Value::Int8(i64::try_from(catalog.version).unwrap_or(0) + 1),
         "pg_table_is_visible" => oid.map_or(Value::Null, |oid| Value::Bool(is_visible(facts, oid))),
-        "pg_type_is_visible" | "pg_function_is_visible" => oid.map_or(Value::Null, |_| Value::Bool(true)),
+        "pg_type_is_visible" => oid.map_or(Value::Null, |oid| {
+            let is_enum = catalog.enum_of(oid).is_some();
+            Value::Bool(!is_enum || is_visible(facts, oid))
+        }),
+        "pg_function_is_visible" => oid.map_or(Value::Null, |_| Value::Bool(true)),
         "pg_my_temp_schema" => {
             let own = facts.path().iter().find(|schema| is_temporary(schema));
-            Value::Oid(own.map_or(0, |schema| schema_oid(schema)))
+            Value::Oid(own.map_or(0, |schema| schema_oid(catalog, schema)))
         }
         "pg_is_other_temp_schema" => oid.map_or(Value::Null, |oid| is_other_temporary(facts, oid)),
         "pg_get_userbyid" => oid.map_or(Value::Null, |oid| user_name(facts, oid)),
-        "format_type" => format_type(catalog, oid, args.get(1).and_then(Value::as_i64)),
+        "format_type" => format_type(facts, oid, args.get(1).and_then(Value::as_i64)),
         "pg_get_expr" => match (text, args.get(2).is_some_and(Value::is_true)) {
             (Some(text), true) => Value::from(super::printed::without_parentheses(text)),
             _ => args[0].clone(),
         },
-        "pg_get_indexdef" => index_text(catalog, oid, args),
+        "pg_get_indexdef" => index_text(facts, oid, args),
         "pg_get_constraintdef" => {
             let pretty = args.get(1).is_some_and(Value::is_true);
-            oid.and_then(|oid| constraint_definition(catalog, oid, pretty)).map_or(Value::Null, Value::from)
+            oid.and_then(|oid| constraint_definition(facts, oid, pretty)).map_or(Value::Null, Value::from)
         }
         "pg_get_viewdef" => match oid.and_then(|oid| catalog.get(oid)) {
             Some(Relation::View(view)) => Value::text(format!("{};", view.query)),
@@ -110,7 +114,7 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
 
 /// Whether it is the schema of another session for its temporary tables.
 fn is_other_temporary(facts: &dyn Facts, oid: u32) -> Value {
-    let own = facts.path().iter().any(|schema| schema_oid(schema) == oid);
+    let own = facts.path().iter().any(|schema| schema_oid(facts.catalog(), schema) == oid);
     Value::Bool(oid & TEMPORARY_SCHEMA != 0 && !own)
 }
 
@@ -124,11 +128,11 @@ fn user_name(facts: &dyn Facts, oid: u32) -> Value {
 }
 
 /// CREATE INDEX of an index, or one of its columns.
-fn index_text(catalog: &Catalog, oid: Option<u32>, args: &[Value]) -> Value {
-    let table = oid.and_then(|oid| Some((index_table(catalog, oid)?, oid)));
+fn index_text(facts: &dyn Facts, oid: Option<u32>, args: &[Value]) -> Value {
+    let table = oid.and_then(|oid| Some((index_table(facts.catalog(), oid)?, oid)));
     match (table, args.get(1).and_then(Value::as_i64).unwrap_or(0)) {
         (Some((table, oid)), 0) => {
-            let pretty = args.get(2).is_some_and(Value::is_true) && table.schema == "public";
+            let pretty = args.get(2).is_some_and(Value::is_true) && is_visible(facts, table.oid);
             index_definition(table, oid, !pretty).map_or(Value::Null, Value::from)
         }
         (Some((table, oid)), column) => {
@@ -140,13 +144,22 @@ fn index_text(catalog: &Catalog, oid: Option<u32>, args: &[Value]) -> Value {
 }
 
 /// The name of a type as SQL has it, with its modifier.
-fn format_type(catalog: &Catalog, oid: Option<u32>, typmod: Option<i64>) -> Value {
+fn format_type(facts: &dyn Facts, oid: Option<u32>, typmod: Option<i64>) -> Value {
     let Some(oid) = oid else { return Value::Null };
-    match (catalog.type_of_oid(oid), typmod.and_then(|typmod| i32::try_from(typmod).ok())) {
+    match (facts.catalog().type_of_oid(oid), typmod.and_then(|typmod| i32::try_from(typmod).ok())) {
         _ if oid == 0 => Value::text("-"),
         (None, _) => Value::text("???"),
-        (Some(ty), Some(typmod)) => ty.with_typmod(typmod).to_string().into(),
-        (Some(ty), None) => ty.sql_name().into(),
+        (Some(ty), Some(typmod)) => with_schema(facts, ty, ty.with_typmod(typmod).to_string()).into(),
+        (Some(ty), None) => with_schema(facts, ty, ty.sql_name()).into(),
+    }
+}
+
+/// The name of a type with its schema, if the search path does not lead to it.
+fn with_schema(facts: &dyn Facts, ty: Type, name: String) -> String {
+    let Base::Enum(definition) = ty.base else { return name };
+    match facts.catalog().enum_of(definition.oid()) {
+        Some(desc) if !is_visible(facts, desc.oid) => format!("{}.{name}", quoted(&desc.schema)),
+        _ => name,
     }
 }
 
@@ -169,7 +182,7 @@ fn registered(facts: &dyn Facts, function: &str, name: &str) -> Option<u32> {
     match function {
         "to_regclass" => find_relation(facts.catalog(), facts.path(), name),
         "to_regtype" => parse_type(facts.catalog(), facts.path(), name).ok().map(Type::oid),
-        _ => Some(schema_oid(name)).filter(|oid| *oid != 0),
+        _ => Some(schema_oid(facts.catalog(), name)).filter(|oid| *oid != 0),
     }
 }
 
@@ -185,15 +198,14 @@ fn description(catalog: &Catalog, function: &str, oid: u32, named: Option<&Value
     }
 }
 
-/// Whether a relation is found by its bare name.
+/// Whether a relation, an index or an enum type is found by its bare name.
 fn is_visible(facts: &dyn Facts, oid: u32) -> bool {
-    let Some((schema, name)) = name_of(facts.catalog(), oid) else { return false };
-    if schema == "information_schema" || is_temporary(&schema) && !facts.path().contains(&schema) {
-        return false;
-    }
+    let (catalog, path) = (facts.catalog(), facts.path());
+    let Some((schema, name)) = name_of(catalog, oid) else { return false };
     // the first one along the path is meant
-    let has = |known: &&String| facts.catalog().is_taken(known, &name);
-    facts.path().iter().find(has).is_none_or(|first| *first == schema)
+    let has = |known: &&String| catalog.is_taken(known, &name) || **known == schema;
+    let (system, own): (Vec<&String>, Vec<_>) = path.iter().partition(|known| *known == "pg_catalog");
+    own.into_iter().chain(system).find(has).is_some_and(|first| *first == schema)
 }
 
 /// What COMMENT ON has said about an object of a catalog, or of any; or about a column of it.
@@ -243,6 +255,9 @@ fn name_of(catalog: &Catalog, oid: u32) -> Option<(String, String)> {
     if let Some(relation) = catalog.get(oid) {
         return Some((relation.schema().to_owned(), relation.name().to_owned()));
     }
+    if let Some(desc) = catalog.enum_of(oid) {
+        return Some((desc.schema.clone(), desc.name.clone()));
+    }
     if let Some((schema, name, ..)) = super::all().find(|(_, _, known, _)| *known == oid) {
         return Some((schema.to_owned(), name.to_owned()));
     }
@@ -263,27 +278,23 @@ fn index_table(catalog: &Catalog, oid: u32) -> Option<&TableDesc> {
 
 /// The relation of a name as text: perhaps quoted, perhaps with a schema.
 pub(super) fn find_relation(catalog: &Catalog, path: &[String], text: &str) -> Option<u32> {
-    use crate::parse::lex::{Lexer, name_of};
-    let names: Vec<String> = Lexer::new(text).filter_map(|token| name_of(token, text)).collect();
-    let (schema, name) = match &names[..] {
-        [name] => (None, name),
-        // a database before them is ignored, as in statements
-        [schema, name] | [_, schema, name] => (Some(schema.as_str()), name),
-        _ => return None,
-    };
+    let (schema, name) = split_text(text)?;
+    let name = name.as_str();
     let in_schema = |schema: &str| {
         let index = || {
             let (table, index) = catalog.index(schema, name)?;
             index.map(|index| index.oid).or(table.primary_key.as_ref().map(|key| key.oid))
         };
-        let system = || super::all().find(|(s, n, ..)| *s == schema && n == name).map(|(_, _, oid, _)| oid);
+        let system = || super::all().find(|(s, n, ..)| *s == schema && *n == name).map(|(_, _, oid, _)| oid);
         catalog.lookup(schema, name).map(Relation::oid).or_else(index).or_else(system)
     };
-    match schema {
+    match schema.as_deref() {
         Some(schema) => in_schema(own_schema(path, schema)?),
         None => {
-            let temporary = path.iter().filter(|schema| is_temporary(schema)).find_map(|own| in_schema(own));
-            temporary.or_else(|| in_schema("public")).or_else(|| in_schema("pg_catalog"))
+            // what users make comes before what has its name in the system's schema, as in statements
+            let (system, own): (Vec<&String>, Vec<_>) =
+                path.iter().partition(|schema| *schema == "pg_catalog");
+            own.into_iter().chain(system).find_map(|schema| in_schema(schema))
         }
     }
 }
@@ -303,7 +314,7 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
                 None => undefined(SqlState::UNDEFINED_TABLE, format!("relation \"{text}\" does not exist")),
             },
             Base::Regtype => parse_type(catalog, facts.path(), text).map(|ty| Value::Oid(ty.oid())),
-            Base::Regnamespace => match schema_oid(text) {
+            Base::Regnamespace => match schema_oid(catalog, text) {
                 0 => undefined(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{text}\" does not exist")),
                 oid => Ok(Value::Oid(oid)),
             },
@@ -325,22 +336,23 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
     let Value::Oid(oid) = value else { return Ok(Value::Null) };
     Ok(Value::from(match from.base {
         Base::Regclass => match name_of(catalog, *oid) {
-            Some((schema, name)) if schema == "information_schema" => format!("{schema}.{}", quoted(&name)),
+            Some((schema, name)) if !is_visible(facts, *oid) => {
+                format!("{}.{}", quoted(&schema), quoted(&name))
+            }
             Some((_, name)) => quoted(&name),
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
         },
         Base::Regtype => match catalog.type_of_oid(*oid) {
-            Some(ty) => ty.sql_name(),
+            Some(ty) => with_schema(facts, ty, ty.sql_name()),
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
         },
-        Base::Regnamespace => SCHEMAS
-            .iter()
-            .find(|(_, known)| known == oid)
-            .map(|(name, _)| (*name).to_owned())
-            .or_else(|| temporary_of(*oid))
-            .unwrap_or_else(|| oid.to_string()),
+        Base::Regnamespace => match schema_of_oid(catalog, *oid) {
+            Some(name) => quoted(&name),
+            None if *oid == 0 => "-".to_owned(),
+            None => oid.to_string(),
+        },
         Base::Regrole if *oid == OWNER => quoted(facts.names().0),
         Base::Regrole if *oid == DATABASE_OWNER => "pg_database_owner".to_owned(),
         Base::Regproc => match type_functions().find(|(known, _)| known == oid) {
@@ -413,8 +425,8 @@ fn names(table: &TableDesc, columns: impl Iterator<Item = i16>) -> String {
 }
 
 /// A constraint as ALTER TABLE ADD takes it.
-fn constraint_definition(catalog: &Catalog, oid: u32, pretty: bool) -> Option<String> {
-    for table in catalog.tables() {
+fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -> Option<String> {
+    for table in facts.catalog().tables() {
         if let Some(key) = table.primary_key.as_ref().filter(|key| key.oid == oid) {
             return Some(format!("PRIMARY KEY ({})", names(table, key.columns.iter().map(|c| c.attnum))));
         }
@@ -437,18 +449,22 @@ fn constraint_definition(catalog: &Catalog, oid: u32, pretty: bool) -> Option<St
             });
         }
         if let Some(key) = table.foreign_keys.iter().find(|key| key.oid == oid) {
-            return Some(foreign_key(catalog, table, key));
+            return Some(foreign_key(facts, table, key));
         }
     }
     None
 }
 
-fn foreign_key(catalog: &Catalog, table: &TableDesc, key: &ForeignKeyDesc) -> String {
-    let to = catalog.table(key.table);
+fn foreign_key(facts: &dyn Facts, table: &TableDesc, key: &ForeignKeyDesc) -> String {
+    let to = facts.catalog().table(key.table);
+    let named = |to: &TableDesc| match is_visible(facts, to.oid) {
+        true => quoted(&to.name),
+        false => format!("{}.{}", quoted(&to.schema), quoted(&to.name)),
+    };
     let mut text = format!(
         "FOREIGN KEY ({}) REFERENCES {}({})",
         names(table, key.columns.iter().copied()),
-        to.map_or(String::new(), |to| quoted(&to.name)),
+        to.map_or(String::new(), |to| named(to)),
         to.map_or(String::new(), |to| names(to, key.referred.iter().copied()))
     );
     if key.full {

@@ -1,7 +1,7 @@
 //! Oids that do not come from the catalog: of schemas, roles, the types of rows.
 
 use crate::bind::names::{is_temporary, temporary_schema};
-use scaledb_catalog::{Catalog, Relation};
+use scaledb_catalog::{Catalog, PUBLIC, Relation};
 use scaledb_types::{Base, Type};
 use std::collections::BTreeSet;
 
@@ -35,27 +35,35 @@ pub(super) const HEAP: u32 = 2;
 pub(super) const BTREE: u32 = 403;
 
 /// The oid of a schema, 0 if there is none.
-pub(super) fn schema_oid(name: &str) -> u32 {
-    let known = SCHEMAS.iter().find(|(schema, _)| *schema == name).map(|(_, oid)| *oid);
+pub(super) fn schema_oid(catalog: &Catalog, name: &str) -> u32 {
+    let is_there = name != PUBLIC || catalog.has_public();
+    let known = SCHEMAS.iter().find(|(schema, _)| *schema == name && is_there).map(|(_, oid)| *oid);
     let temporary = || {
         let session = is_temporary(name).then(|| name.rsplit('_').next()?.parse::<u32>().ok());
         Some(session?? | TEMPORARY_SCHEMA)
     };
-    known.or_else(temporary).unwrap_or(0)
+    let made = || catalog.schema_named(name).map(|desc| desc.oid);
+    known.or_else(temporary).or_else(made).unwrap_or(0)
 }
 
-/// The schema of temporary relations with this oid.
-pub(super) fn temporary_of(oid: u32) -> Option<String> {
+/// The schema of an oid.
+pub(super) fn schema_of_oid(catalog: &Catalog, oid: u32) -> Option<String> {
+    let known = SCHEMAS.iter().find(|(_, known)| *known == oid).map(|(name, _)| (*name).to_owned());
+    let made = || catalog.schemas().find(|desc| desc.oid == oid).map(|desc| desc.name.clone());
     let session = oid & !TEMPORARY_SCHEMA;
-    (oid & TEMPORARY_SCHEMA != 0 && oid >> 31 == 0).then(|| temporary_schema(session))
+    let temporary = || (oid & TEMPORARY_SCHEMA != 0 && oid >> 31 == 0).then(|| temporary_schema(session));
+    known.or_else(made).or_else(temporary)
 }
 
 /// All schemas, with their oids.
 pub(super) fn schemas(catalog: &Catalog) -> Vec<(String, u32)> {
     let temporary = catalog.relations().map(Relation::schema).filter(|schema| is_temporary(schema));
     let temporary: BTreeSet<&str> = temporary.collect();
-    let known = SCHEMAS.iter().map(|(name, oid)| ((*name).to_owned(), *oid));
-    known.chain(temporary.into_iter().map(|name| (name.to_owned(), schema_oid(name)))).collect()
+    let is_there = |name: &&str| *name != PUBLIC || catalog.has_public();
+    let known = SCHEMAS.iter().map(|(name, _)| *name).filter(is_there);
+    let made = catalog.schemas().map(|desc| desc.name.as_str());
+    let all = known.chain(made).chain(temporary);
+    all.map(|name| (name.to_owned(), schema_oid(catalog, name))).collect()
 }
 
 /// The oid of the type of a table's rows.

@@ -3,7 +3,7 @@
 use super::functions::quoted;
 use crate::bind::literal::literal_text;
 use crate::plan::column_type;
-use scaledb_catalog::{Catalog, ColumnDesc};
+use scaledb_catalog::{Catalog, ColumnDesc, PUBLIC};
 use scaledb_types::Type;
 use sqlparser::ast::{DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 
@@ -55,7 +55,7 @@ pub(super) fn without_parentheses(text: &str) -> String {
 pub(crate) fn sequence_of(catalog: &Catalog, default: &str) -> Option<u32> {
     let Ok(Expr::Function(function)) = crate::parse::expression(default) else { return None };
     let name = sequence(&function).filter(|_| function.name.to_string() == "nextval")?;
-    super::functions::find_relation(catalog, &[], &name)
+    super::functions::find_relation(catalog, &public(), &name)
 }
 
 /// A type as casts name it: without its length.
@@ -83,11 +83,16 @@ fn sequence(function: &sqlparser::ast::Function) -> Option<String> {
     literal_text(&value.value).map(str::to_owned)
 }
 
+/// Where names are found that are kept without their schema.
+fn public() -> [String; 1] {
+    [PUBLIC.to_owned()]
+}
+
 /// A name without its schema, if it is found so.
 fn found_by(catalog: &Catalog, name: &str) -> String {
-    let found = super::functions::find_relation(catalog, &[], name).and_then(|oid| catalog.get(oid));
+    let found = super::functions::find_relation(catalog, &public(), name).and_then(|oid| catalog.get(oid));
     let shown = match found {
-        Some(relation) if relation.schema() == "public" => quoted(relation.name()),
+        Some(relation) if relation.schema() == PUBLIC => quoted(relation.name()),
         Some(relation) => format!("{}.{}", quoted(relation.schema()), quoted(relation.name())),
         None => name.to_owned(),
     };

@@ -23,6 +23,7 @@ mod partial;
 mod random;
 mod row_bounds;
 mod row_filter;
+mod schemas;
 mod serial;
 mod slt;
 mod spill;

@@ -4,7 +4,7 @@ mod insert;
 mod on_conflict;
 
 use super::generated::Generated;
-use super::names::{fold, split};
+use super::names::{Naming, fold, split};
 use super::scope::{Scope, ScopeColumn};
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::optimize;
@@ -97,7 +97,7 @@ impl Binder<'_> {
         let ast = crate::parse::expression(default)?;
         // a default sees no columns
         let scopes = std::mem::take(&mut self.scopes);
-        let typed = self.apart(|binder| binder.expr(&ast));
+        let typed = self.apart(Naming::Kept, |binder| binder.expr(&ast));
         self.scopes = scopes;
         let typed = typed.map_err(|error| match error.code() {
             SqlState::UNDEFINED_COLUMN | SqlState::UNDEFINED_TABLE => {

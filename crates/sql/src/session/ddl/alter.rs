@@ -59,11 +59,7 @@ impl<E: Engine> Session<E> {
     /// 2BP01 and 0A000.
     fn keep_views(&mut self, oid: u32, operations: &[AlterTableOperation]) -> Result<()> {
         let catalog = self.state.catalog.clone();
-        let views = catalog.relations().filter_map(|relation| match relation {
-            Relation::View(view) if view.uses.contains(&oid) => Some(view),
-            _ => None,
-        });
-        for view in views {
+        for view in catalog.views().filter(|view| view.uses.contains(&oid)) {
             // gone with another one
             if self.state.catalog.get(view.oid).is_none() || self.means_the_same(view) {
                 continue;

@@ -157,7 +157,7 @@ impl<E: Engine> Session<E> {
     }
 
     fn check(&mut self, desc: &mut TableDesc, name: Option<&Ident>, expr: &ast::Expr) -> Result<()> {
-        let expression = unqualified(expr, desc);
+        let expression = self.kept_expression(&unqualified(expr, desc));
         let table = desc.name.clone();
         let mut parts = vec![table];
         // a check of one column has its name
@@ -175,7 +175,7 @@ impl<E: Engine> Session<E> {
     pub(super) fn check_expressions(&self, desc: &TableDesc) -> Result<()> {
         let table = self.unmade(desc)?;
         self.check_generated(&table)?;
-        self.bind_over(&table, |binder| {
+        self.bind_kept_over(&table, |binder| {
             for check in &table.desc.checks {
                 let ast = crate::parse::expression(&check.expression)?;
                 let condition = binder.condition(&ast, "CHECK")?;
@@ -310,7 +310,7 @@ impl<E: Engine> Session<E> {
         for &number in checks {
             let check = &table.desc.checks[number];
             let ast = crate::parse::expression(&check.expression)?;
-            let condition = self.bind_over(&table, |binder| binder.condition(&ast, "CHECK"))?;
+            let condition = self.bind_kept_over(&table, |binder| binder.condition(&ast, "CHECK"))?;
             conditions.push((check.name.clone(), condition));
         }
         let mut foreign = Vec::new();

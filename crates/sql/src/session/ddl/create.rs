@@ -191,7 +191,9 @@ impl<E: Engine> Session<E> {
                 ColumnOption::Default(_) if described.default.is_some() => {
                     return twice("multiple default values");
                 }
-                ColumnOption::Default(expr) => described.default = Some(expr.to_string()),
+                ColumnOption::Default(expr) => {
+                    described.default = Some(self.kept_expression(&expr.to_string()))
+                }
                 ColumnOption::Generated { generated_as, sequence_options, generation_expr: None, .. } => {
                     if described.identity.is_some() {
                         return twice("multiple identity specifications");
@@ -209,7 +211,7 @@ impl<E: Engine> Session<E> {
                     return twice("multiple generation clauses");
                 }
                 ColumnOption::Generated { generation_expr: Some(expr), .. } => {
-                    described.generated = Some(unqualified(expr, desc));
+                    described.generated = Some(self.kept_expression(&unqualified(expr, desc)));
                 }
                 _ => {}
             }
@@ -330,7 +332,10 @@ impl<E: Engine> Session<E> {
         if let Some(replaced) = replaced {
             may_replace(&replaced.columns, &columns)?;
         }
-        let view = ViewDesc { oid, schema, name, columns, query: text, uses, known, comments };
+        let hidden = |known: &String| known == "pg_catalog" || is_temporary(known) && !is_temporary(&schema);
+        let path = self.state.path.iter().filter(|known| !hidden(known)).cloned().collect();
+        let query = self.kept_query(&text);
+        let view = ViewDesc { oid, schema, name, columns, query, uses, path, known, comments };
         self.put(Relation::View(Arc::new(view)))?;
         Ok(Tag::plain("CREATE VIEW"))
     }

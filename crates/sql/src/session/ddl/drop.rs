@@ -47,6 +47,7 @@ impl<E: Engine> Session<E> {
             ObjectType::View => ("view", "DROP VIEW"),
             ObjectType::Sequence => ("sequence", "DROP SEQUENCE"),
             ObjectType::Index => ("index", "DROP INDEX"),
+            ObjectType::Schema => return self.drop_schemas(if_exists, names, cascade),
             ObjectType::Type => return self.drop_types(if_exists, names, cascade),
             other => return Err(SqlError::unsupported(format!("DROP {other} is not supported"))),
         };

@@ -175,15 +175,12 @@ impl<E: Engine> Session<E> {
         related.insert(desc.oid);
         let mut views: Vec<Arc<ViewDesc>> = Vec::new();
         loop {
-            let next = catalog.relations().find_map(|relation| match relation {
-                Relation::View(view) if !related.contains(&view.oid) => {
-                    view.uses.iter().any(|oid| related.contains(oid)).then(|| view.clone())
-                }
-                _ => None,
-            });
-            let Some(view) = next else { return views };
+            let uses = |view: &&Arc<ViewDesc>| {
+                !related.contains(&view.oid) && view.uses.iter().any(|oid| related.contains(oid))
+            };
+            let Some(view) = catalog.views().find(uses) else { return views };
             related.insert(view.oid);
-            views.push(view);
+            views.push(view.clone());
         }
     }
 
@@ -211,7 +208,12 @@ impl<E: Engine> Session<E> {
         Ok(Tag::plain("DROP TYPE"))
     }
 
-    fn drop_enum(&mut self, desc: &EnumDesc, cascade: bool, cascaded: &mut Vec<String>) -> Result<()> {
+    pub(super) fn drop_enum(
+        &mut self,
+        desc: &EnumDesc,
+        cascade: bool,
+        cascaded: &mut Vec<String>,
+    ) -> Result<()> {
         let what = format!("type {}", quoted(&desc.name));
         let has = |oid: u32| oid == desc.oid || oid == desc.array_oid;
         let tables: Vec<Arc<TableDesc>> = self.state.catalog.tables().cloned().collect();
@@ -241,11 +243,7 @@ impl<E: Engine> Session<E> {
             return Err(depends(&what, &format!("view {}", view.name())));
         }
         self.remove_enum(desc.oid);
-        let views = self.state.catalog.relations().filter_map(|relation| match relation {
-            Relation::View(view) => Some(view.clone()),
-            _ => None,
-        });
-        for view in views.collect::<Vec<_>>() {
+        for view in self.state.catalog.views().cloned().collect::<Vec<_>>() {
             let changed = |oid: u32| tables.iter().any(|table| table.oid == oid && !self.has(table));
             // those of other sessions cannot be looked at
             let own = own_schema(&self.state.path, &view.schema).is_some();
@@ -300,7 +298,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// Changes the descriptor of a type; the commit writes it.
-    fn put_enum(&mut self, desc: EnumDesc) {
+    pub(super) fn put_enum(&mut self, desc: EnumDesc) {
         self.edit_catalog(|catalog| catalog.put_enum(Arc::new(desc)));
     }
 

@@ -56,9 +56,9 @@ impl<E: Engine> Session<E> {
             }
             _ => typed.ty.plain(),
         };
-        let text = unqualified(expr, desc);
+        let text = self.kept_expression(&unqualified(expr, desc));
         // it may fail in rows that the index is not for
-        let part = condition.map(|condition| unqualified(condition, desc));
+        let part = condition.map(|condition| self.kept_expression(&unqualified(condition, desc)));
         let generated = match &part {
             Some(part) => format!("CASE WHEN {part} THEN {text} END"),
             None => text.clone(),
@@ -69,7 +69,7 @@ impl<E: Engine> Session<E> {
                 Some(_) => *computed == generated,
                 None if computed == known => {
                     let ast = crate::parse::expression(known)?;
-                    let known = self.bind_over(&table, |binder| binder.key_expression(&ast))?;
+                    let known = self.bind_kept_over(&table, |binder| binder.key_expression(&ast))?;
                     known.expr.same(&typed.expr)
                 }
                 None => false,

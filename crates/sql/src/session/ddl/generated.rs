@@ -20,7 +20,7 @@ impl<E: Engine> Session<E> {
             return Ok(Vec::new());
         }
         let row: Vec<usize> = (0..table.types.len()).collect();
-        self.bind_over(table, |binder| binder.generated(table, &row, None))
+        self.bind_kept_over(table, |binder| binder.generated(table, &row, None))
     }
 
     /// The generated columns that are computed from the column at a position, hidden ones left out.
@@ -40,7 +40,7 @@ impl<E: Engine> Session<E> {
         for (position, column) in table.desc.columns.iter().enumerate() {
             let Some(text) = &column.generated else { continue };
             let (ast, ty) = (crate::parse::expression(text)?, table.types[position]);
-            let own = self.bind_over(table, |binder| {
+            let own = self.bind_kept_over(table, |binder| {
                 let typed = binder.expr(&ast)?;
                 binder.assign(typed, ty, &column.name)
             })?;
@@ -75,7 +75,7 @@ impl<E: Engine> Session<E> {
                 return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, what));
             }
             self.refuse_settings(&own, || {
-                self.bind_over(table, |binder| binder.generation(&ast, ty, &column.name))
+                self.bind_kept_over(table, |binder| binder.generation(&ast, ty, &column.name))
             })?;
         }
         Ok(())
@@ -113,7 +113,7 @@ impl<E: Engine> Session<E> {
         let fresh = self.unmade(desc)?;
         let means = |table: &BoundTable, text: &str| {
             let ast = crate::parse::expression(text)?;
-            self.bind_over(table, |binder| Ok(binder.expr(&ast)?.expr))
+            self.bind_kept_over(table, |binder| Ok(binder.expr(&ast)?.expr))
         };
         let same = |before: &str, after: &str| {
             before == after
@@ -142,7 +142,7 @@ impl<E: Engine> Session<E> {
         let fresh = self.unmade(desc)?;
         desc.checks.retain(|check| {
             let ast = crate::parse::expression(&check.expression);
-            ast.is_ok_and(|ast| self.bind_over(&fresh, |binder| binder.expr(&ast)).is_ok())
+            ast.is_ok_and(|ast| self.bind_kept_over(&fresh, |binder| binder.expr(&ast)).is_ok())
         });
         Ok(())
     }

@@ -12,15 +12,19 @@ mod drop;
 mod enums;
 mod expression;
 mod generated;
+mod kept;
 mod partial;
 mod rebuild;
 mod reindex;
+mod schemas;
 mod sequence;
 mod spread;
 
 use super::Session;
 use crate::api::{Severity, Tag};
-use crate::bind::names::{data_type, find_relation, fold, own_schema, split, temporary_schema};
+use crate::bind::names::{
+    data_type, find_relation, fold, is_schema, is_temporary, no_schema, own_schema, split, temporary_schema,
+};
 use crate::plan::BoundTable;
 use scaledb_catalog::{Catalog, Relation, TableDesc};
 use scaledb_engine::Engine;
@@ -62,13 +66,9 @@ impl<E: Engine> Session<E> {
                 self.drop_objects(*object_type, *if_exists, names, *cascade)?
             }
             Statement::CreateSchema { if_not_exists, schema_name, .. } => {
-                let name = schema_name.to_string();
-                if *if_not_exists && name.trim_matches('"') == "public" {
-                    self.skip("schema \"public\" already exists, skipping", SqlState::DUPLICATE_SCHEMA);
-                    return Ok(Tag::plain("CREATE SCHEMA"));
-                }
-                return Err(SqlError::unsupported("schemas besides public are not supported"));
+                self.create_schema(schema_name, *if_not_exists)?
             }
+            Statement::AlterSchema(alter) => self.alter_schema(alter)?,
             Statement::CreateExtension(_) => {
                 return Err(SqlError::unsupported("extensions are not supported"));
             }
@@ -150,17 +150,24 @@ impl<E: Engine> Session<E> {
                 SqlState::INVALID_TABLE_DEFINITION,
                 "cannot create temporary relation in non-temporary schema",
             )),
-            None | Some("public") => Ok("public".to_owned()),
+            None => {
+                let system = |schema: &str| matches!(schema, "pg_catalog" | "information_schema");
+                let (catalog, path) = (&self.state.catalog, &self.state.path);
+                let takes = |schema: &&String| !is_temporary(schema) && is_schema(catalog, path, schema);
+                let found = path.iter().filter(takes).find(|schema| !system(schema)).cloned();
+                found.ok_or_else(|| {
+                    let what = "no schema has been selected to create in";
+                    SqlError::new(SqlState::INVALID_SCHEMA_NAME, what)
+                })
+            }
             Some(schema) if schema.starts_with("pg_") || schema == "information_schema" => {
                 Err(SqlError::new(
                     SqlState::INSUFFICIENT_PRIVILEGE,
                     format!("permission denied to create in schema \"{schema}\""),
                 ))
             }
-            Some(schema) => Err(SqlError::new(
-                SqlState::INVALID_SCHEMA_NAME,
-                format!("schema \"{schema}\" does not exist"),
-            )),
+            Some(schema) if is_schema(&self.state.catalog, &self.state.path, schema) => Ok(schema.to_owned()),
+            Some(schema) => Err(no_schema(schema)),
         }
     }
 

@@ -26,7 +26,7 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, what));
         }
         self.refuse_settings(&own, || self.bind_over(&table, |binder| binder.predicate(condition)))?;
-        let (text, marker) = (unqualified(condition, desc), desc.next_attnum);
+        let (text, marker) = (self.kept_expression(&unqualified(condition, desc)), desc.next_attnum);
         desc.next_attnum += 1;
         desc.columns.push(ColumnDesc {
             name: String::new(),

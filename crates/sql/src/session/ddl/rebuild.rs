@@ -3,6 +3,7 @@
 use super::super::Session;
 use crate::bind::Binder;
 use crate::bind::generated::Generated;
+use crate::bind::names::Naming;
 use crate::exec::{Exec, Scratch, codec};
 use crate::patience::{COPY_ATTEMPTS, runs_again};
 use crate::plan::expr::Expr;
@@ -158,6 +159,18 @@ impl<E: Engine> Session<E> {
     /// The columns of a table as they are.
     pub(super) fn identity(table: &BoundTable) -> Vec<Expr> {
         (0..table.types.len()).map(Expr::Slot).collect()
+    }
+
+    /// Binds an expression that is kept with a table over its columns, which are the first slots.
+    pub(super) fn bind_kept_over<R>(
+        &self,
+        table: &BoundTable,
+        f: impl FnOnce(&mut Binder<'_>) -> Result<R>,
+    ) -> Result<R> {
+        self.bind_over(table, |binder| {
+            binder.naming = Naming::Kept;
+            f(binder)
+        })
     }
 
     /// Binds an expression over the columns of a table, which are the first slots.

@@ -84,9 +84,6 @@ impl<E: Engine> Session<E> {
             Change::Options(options) => self.change_sequence(desc, options)?,
             Change::RenameTo(name) => self.rename_other(&relation, name.clone())?,
             Change::OwnerTo(name) => self.own_name(name)?,
-            Change::SetSchema => {
-                return Err(SqlError::unsupported("schemas besides public are not supported"));
-            }
             Change::SetLogged => return Err(SqlError::unsupported("sequences are always logged")),
         }
         Ok(tag)

@@ -3,7 +3,7 @@
 use super::SessionState;
 use super::locks::give_room;
 use crate::api::Severity;
-use crate::bind::names::is_temporary;
+use crate::bind::names::{is_schema, is_temporary};
 use crate::bind::{Keys, Lookup};
 use crate::exec::context::Host;
 use crate::functions::SessionFn;
@@ -49,7 +49,8 @@ impl<E: Engine> Host for SessionState<E> {
                     .path
                     .iter()
                     .filter(|schema| {
-                        *schema == "public" || (*schema == "pg_catalog" || is_temporary(schema)) && !hidden
+                        let system = *schema == "pg_catalog" || is_temporary(schema);
+                        if system { !hidden } else { is_schema(&self.catalog, &self.path, schema) }
                     })
                     .map(Value::text)
                     .collect();

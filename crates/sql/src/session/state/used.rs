@@ -1,6 +1,5 @@
 //! What of the catalog a transaction has used.
 
-use crate::pins::same;
 use scaledb_catalog::Catalog;
 use std::cell::{Cell, RefCell};
 
@@ -38,6 +37,6 @@ impl Used {
 
     /// Whether a transaction that began with one catalog has found what it would find in another.
     pub(crate) fn is_same(&self, before: &Catalog, now: &Catalog) -> bool {
-        !self.whole.get() && self.relations.borrow().iter().all(|&oid| same(before, now, oid))
+        !self.whole.get() && self.relations.borrow().iter().all(|&oid| before.finds_same(now, oid))
     }
 }

@@ -41,6 +41,10 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 _ => None,
             };
             let is_enum = matches!(ty.base, Base::Enum(_));
+            let of_type = match ty.base {
+                Base::Enum(definition) => catalog.enum_of(definition.oid()).map(|desc| desc.schema.as_str()),
+                _ => None,
+            };
             let kind = match (ty.array, is_enum) {
                 (true, _) => "ARRAY".to_owned(),
                 (false, true) => "USER-DEFINED".to_owned(),
@@ -73,7 +77,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .set("numeric_scale", option(numeric.and_then(|n| n.2)))
                     .set("datetime_precision", option(precision))
                     .text("udt_catalog", database)
-                    .text("udt_schema", if is_enum { "public" } else { "pg_catalog" })
+                    .text("udt_schema", of_type.unwrap_or("pg_catalog"))
                     .text("udt_name", &ty.name())
                     .yes("is_identity", column.identity.is_some())
                     .set(

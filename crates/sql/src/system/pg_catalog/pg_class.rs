@@ -5,7 +5,7 @@ use crate::system::Facts;
 use crate::system::all;
 use crate::system::oids::{BTREE, HEAP, OWNER, row_type, schema_oid};
 use crate::system::table::{Row, SystemCatalog, TEXTS};
-use scaledb_catalog::{Relation, Spread, TableDesc};
+use scaledb_catalog::{Catalog, Relation, Spread, TableDesc};
 use scaledb_types::{Array, Result, Type, Value};
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 let indexed = table.primary_key.is_some() || !table.indexes.is_empty();
                 let referred = !catalog.references_to(table.oid).is_empty();
                 rows.push(
-                    class(table.oid, &table.name, &table.schema, b'r')
+                    class(catalog, table.oid, &table.name, &table.schema, b'r')
                         .oid("relam", HEAP)
                         .oid("reltype", row_type(table.oid))
                         .flag("relhasindex", indexed)
@@ -47,15 +47,17 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 let primary = table.primary_key.iter().map(|key| (key.oid, &key.name, key.columns.len()));
                 let indexes = table.indexes.iter().map(|index| (index.oid, &index.name, index.columns.len()));
                 for (oid, name, columns) in primary.chain(indexes) {
-                    let row = class(oid, name, &table.schema, b'i').oid("relam", BTREE);
+                    let row = class(catalog, oid, name, &table.schema, b'i').oid("relam", BTREE);
                     rows.push(row.int2("relnatts", columns).letter("relreplident", b'n'));
                 }
             }
             Relation::Sequence(sequence) => {
-                rows.push(class(sequence.oid, &sequence.name, &sequence.schema, b'S').int2("relnatts", 3));
+                rows.push(
+                    class(catalog, sequence.oid, &sequence.name, &sequence.schema, b'S').int2("relnatts", 3),
+                );
             }
             Relation::View(view) => rows.push(
-                class(view.oid, &view.name, &view.schema, b'v')
+                class(catalog, view.oid, &view.name, &view.schema, b'v')
                     .oid("reltype", row_type(view.oid))
                     .int2("relnatts", view.columns.len())
                     .flag("relhasrules", true),
@@ -64,7 +66,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     }
     for (schema, name, oid, columns) in all() {
         let kind = if schema == "pg_catalog" && oid < 12_000 { b'r' } else { b'v' };
-        rows.push(class(oid, name, schema, kind).int2("relnatts", columns.len()));
+        rows.push(class(catalog, oid, name, schema, kind).int2("relnatts", columns.len()));
     }
     Ok(rows)
 }
@@ -82,11 +84,11 @@ fn options(table: &TableDesc) -> Value {
     Value::Array(Arc::new(Array::new(Type::TEXT, vec![Value::text(option)])))
 }
 
-fn class(oid: u32, name: &str, schema: &str, kind: u8) -> Row {
+fn class(catalog: &Catalog, oid: u32, name: &str, schema: &str, kind: u8) -> Row {
     Row::of(&TABLE)
         .oid("oid", oid)
         .text("relname", name)
-        .oid("relnamespace", schema_oid(schema))
+        .oid("relnamespace", schema_oid(catalog, schema))
         .oid("relowner", OWNER)
         .oid("relfilenode", oid)
         .letter("relpersistence", if is_temporary(schema) { b't' } else { b'p' })

@@ -3,7 +3,7 @@
 use crate::system::Facts;
 use crate::system::oids::schema_oid;
 use crate::system::table::{INT2S, OIDS, Row, SystemCatalog, int2s};
-use scaledb_catalog::{Action, Initially, TableDesc};
+use scaledb_catalog::{Action, Catalog, Initially, TableDesc};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
@@ -26,19 +26,21 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for table in catalog.tables() {
         if let Some(key) = &table.primary_key {
-            let row = constraint(table, key.oid, &key.name, b'p').oid("conindid", key.oid);
+            let row = constraint(catalog, table, key.oid, &key.name, b'p').oid("conindid", key.oid);
             rows.push(row.set("conkey", int2s(key.columns.iter().map(|column| column.attnum))));
         }
         for index in table.indexes.iter().filter(|index| index.constraint) {
             let kind = if index.primary { b'p' } else { b'u' };
-            let row = constraint(table, index.oid, &index.name, kind)
+            let row = constraint(catalog, table, index.oid, &index.name, kind)
                 .oid("conindid", index.oid)
                 .flag("condeferrable", index.deferrable.is_some())
                 .flag("condeferred", index.deferrable == Some(Initially::Deferred));
             rows.push(row.set("conkey", int2s(index.columns.iter().map(|column| column.attnum))));
         }
         for check in &table.checks {
-            rows.push(constraint(table, check.oid, &check.name, b'c').text("conbin", &check.expression));
+            rows.push(
+                constraint(catalog, table, check.oid, &check.name, b'c').text("conbin", &check.expression),
+            );
         }
         for key in &table.foreign_keys {
             let index = catalog.table(key.table).and_then(|to| {
@@ -50,7 +52,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 primary.or_else(|| to.indexes.iter().find(|i| i.is_key() && same(&i.columns)).map(|i| i.oid))
             });
             rows.push(
-                constraint(table, key.oid, &key.name, b'f')
+                constraint(catalog, table, key.oid, &key.name, b'f')
                     .oid("conindid", index.unwrap_or(0))
                     .flag("condeferrable", key.deferrable)
                     .flag("condeferred", key.deferred)
@@ -66,11 +68,11 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn constraint(table: &TableDesc, oid: u32, name: &str, kind: u8) -> Row {
+fn constraint(catalog: &Catalog, table: &TableDesc, oid: u32, name: &str, kind: u8) -> Row {
     Row::of(&TABLE)
         .oid("oid", oid)
         .text("conname", name)
-        .oid("connamespace", schema_oid(&table.schema))
+        .oid("connamespace", schema_oid(catalog, &table.schema))
         .letter("contype", kind)
         .flag("convalidated", true)
         .oid("conrelid", table.oid)

@@ -26,8 +26,9 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
     let mut rows = Vec::new();
     let built_in = Base::all().map(|base| (Type::of(base), 11));
-    let enums =
-        catalog.enums().filter_map(|desc| Some((catalog.type_of_oid(desc.oid)?, schema_oid(&desc.schema))));
+    let enums = catalog
+        .enums()
+        .filter_map(|desc| Some((catalog.type_of_oid(desc.oid)?, schema_oid(catalog, &desc.schema))));
     for (ty, schema) in built_in.chain(enums) {
         let base = ty.base;
         let array = ty.to_array();
@@ -76,7 +77,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             Row::of(&TABLE)
                 .oid("oid", row_type(relation.oid()))
                 .text("typname", relation.name())
-                .oid("typnamespace", schema_oid(relation.schema()))
+                .oid("typnamespace", schema_oid(catalog, relation.schema()))
                 .oid("typowner", OWNER)
                 .set("typlen", Value::Int2(-1))
                 .letter("typtype", b'c')

@@ -39,7 +39,7 @@ impl<E: Engine> Session<E> {
             Some(text) => {
                 let ast = crate::parse::expression(text)?;
                 let ty = column_type(&self.state.catalog, &desc.columns[desc.columns.len() - 1])?;
-                self.bind_over(table, |binder| {
+                self.bind_kept_over(table, |binder| {
                     let typed = binder.expr(&ast)?;
                     binder.assign(typed, ty, &name)
                 })?
@@ -232,7 +232,7 @@ impl<E: Engine> Session<E> {
             }
             AlterColumnOperation::SetDefault { value } => {
                 refuse_generated(&desc, at, None)?;
-                desc.columns[at].default = Some(value.to_string());
+                desc.columns[at].default = Some(self.kept_expression(&value.to_string()));
                 self.check_expressions(&desc)?;
                 self.put(Relation::Table(Arc::new(desc)))
             }

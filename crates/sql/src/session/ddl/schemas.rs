@@ -1,0 +1,369 @@
+//! CREATE, ALTER and DROP SCHEMA, and SET SCHEMA of what is in them.
+//!
+//! A descriptor has the name of its schema; so a schema that gets another name, and what moves into another schema, is
+//! put anew, like a relation that gets another name.
+
+use super::super::Session;
+use super::sequence::next_of;
+use super::{MAX_NAME, new_name};
+use crate::api::Tag;
+use crate::bind::names::{
+    find_enum, find_relation, fold, is_schema, is_temporary, no_schema, own_schema, shown,
+};
+use crate::parse::set_schema::SetSchema;
+use crate::system::functions::quoted;
+use scaledb_catalog::{EnumDesc, PUBLIC, Relation, SchemaDesc, TableDesc, ViewDesc};
+use scaledb_engine::Engine;
+use scaledb_types::{Result, SqlError, SqlState};
+use sqlparser::ast::{AlterSchema, AlterSchemaOperation, ObjectName, ObjectNamePart, Owner, SchemaName};
+use std::sync::Arc;
+
+impl<E: Engine> Session<E> {
+    /// CREATE SCHEMA.
+    ///
+    /// # Errors
+    /// 42P06, 42939.
+    pub(super) fn create_schema(&mut self, name: &SchemaName, if_not_exists: bool) -> Result<Tag> {
+        let (name, owner) = match name {
+            SchemaName::Simple(name) => (schema_name(name)?, None),
+            SchemaName::UnnamedAuthorization(owner) => (new_name(owner), Some(owner)),
+            SchemaName::NamedAuthorization(name, owner) => (schema_name(name)?, Some(owner)),
+        };
+        if let Some(owner) = owner {
+            self.own_name(&fold(owner))?;
+        }
+        self.begin_change()?;
+        if self.has_schema(&name) {
+            let what = format!("schema \"{name}\" already exists");
+            if !if_not_exists {
+                return Err(SqlError::new(SqlState::DUPLICATE_SCHEMA, what));
+            }
+            self.skip(&format!("{what}, skipping"), SqlState::DUPLICATE_SCHEMA);
+            return Ok(Tag::plain("CREATE SCHEMA"));
+        }
+        check_reserved(&name)?;
+        if name == PUBLIC {
+            self.edit_catalog(scaledb_catalog::Catalog::put_public);
+            return Ok(Tag::plain("CREATE SCHEMA"));
+        }
+        let oid = self.state.shared.new_oid();
+        self.edit_catalog(|catalog| catalog.put_schema(Arc::new(SchemaDesc { oid, name })));
+        Ok(Tag::plain("CREATE SCHEMA"))
+    }
+
+    /// ALTER SCHEMA.
+    ///
+    /// # Errors
+    /// 3F000, 42P06, 42939; 0A000 if a text that is kept would not mean the same.
+    pub(super) fn alter_schema(&mut self, alter: &AlterSchema) -> Result<Tag> {
+        let name = schema_name(&alter.name)?;
+        self.begin_change()?;
+        if !self.has_schema(&name) {
+            return Err(no_schema(&name));
+        }
+        for operation in &alter.operations {
+            match operation {
+                AlterSchemaOperation::Rename { name: to } => self.rename_schema(&name, &schema_name(to)?)?,
+                AlterSchemaOperation::OwnerTo { owner: Owner::Ident(owner) } => {
+                    self.own_name(&fold(owner))?
+                }
+                AlterSchemaOperation::OwnerTo { .. } => {}
+                _ => return Err(SqlError::unsupported("this form of ALTER SCHEMA is not supported")),
+            }
+        }
+        Ok(Tag::plain("ALTER SCHEMA"))
+    }
+
+    fn rename_schema(&mut self, from: &str, to: &str) -> Result<()> {
+        if self.has_schema(to) {
+            let what = format!("schema \"{to}\" already exists");
+            return Err(SqlError::new(SqlState::DUPLICATE_SCHEMA, what));
+        }
+        check_reserved(to)?;
+        let Some(desc) = self.state.catalog.schema_named(from).cloned() else {
+            return Err(SqlError::unsupported(format!("schema \"{from}\" cannot be renamed")));
+        };
+        let (relations, enums) = self.within(from);
+        let renamed = Arc::new(SchemaDesc { oid: desc.oid, name: to.to_owned() });
+        self.edit_catalog(|catalog| catalog.put_schema(renamed));
+        for desc in enums {
+            self.move_enum(&desc, to)?;
+        }
+        for relation in relations {
+            self.move_relation(&relation, to)?;
+        }
+        self.edit_catalog(|catalog| catalog.remove_schema(from));
+        self.check_kept()
+    }
+
+    /// DROP SCHEMA.
+    ///
+    /// # Errors
+    /// 3F000; 2BP01 if there is something in it, or it is the system's.
+    pub(super) fn drop_schemas(
+        &mut self,
+        if_exists: bool,
+        names: &[ObjectName],
+        cascade: bool,
+    ) -> Result<Tag> {
+        let mut cascaded = Vec::new();
+        for name in names {
+            let name = schema_name(name)?;
+            if matches!(name.as_str(), "pg_catalog" | "information_schema") || is_temporary(&name) {
+                let what = format!("cannot drop schema {name} because it is required by the database system");
+                return Err(SqlError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, what));
+            }
+            if !self.has_schema(&name) {
+                if !if_exists {
+                    return Err(no_schema(&name));
+                }
+                let what = format!("schema \"{name}\" does not exist, skipping");
+                self.skip(&what, SqlState::SUCCESSFUL_COMPLETION);
+                continue;
+            }
+            self.empty_schema(&name, cascade, &mut cascaded)?;
+            self.edit_catalog(|catalog| catalog.remove_schema(&name));
+        }
+        self.tell_of_cascade(&cascaded);
+        Ok(Tag::plain("DROP SCHEMA"))
+    }
+
+    fn empty_schema(&mut self, name: &str, cascade: bool, cascaded: &mut Vec<String>) -> Result<()> {
+        let (relations, enums) = self.within(name);
+        // sequences of columns are parts of their tables
+        let owned = |relation: &&Relation| matches!(relation, Relation::Sequence(s) if s.owned_by.is_some());
+        let parts: Vec<&Relation> = relations.iter().filter(|relation| !owned(relation)).collect();
+        let mut named: Vec<String> = parts
+            .iter()
+            .map(|relation| format!("{} {}", relation.kind(), self.seen(name, relation.name())))
+            .collect();
+        named.extend(enums.iter().map(|desc| format!("type {}", self.seen(name, &desc.name))));
+        if !cascade && !named.is_empty() {
+            let what = format!("cannot drop schema {} because other objects depend on it", quoted(name));
+            let on = |user: &String| format!("{user} depends on schema {}", quoted(name));
+            return Err(SqlError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, what)
+                .detail(named.iter().map(on).collect::<Vec<_>>().join("\n"))
+                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        cascaded.extend(named);
+        let together: Vec<u32> = relations.iter().map(Relation::oid).collect();
+        for relation in &relations {
+            self.drop_relation(relation, &together, true, cascaded)?;
+        }
+        for desc in &enums {
+            self.drop_enum(desc, true, cascaded)?;
+        }
+        Ok(())
+    }
+
+    /// A name with its schema, unless the search path leads to it.
+    fn seen(&self, schema: &str, name: &str) -> String {
+        let found = self.state.path.iter().any(|known| known == schema);
+        if found { quoted(name) } else { format!("{}.{}", quoted(schema), quoted(name)) }
+    }
+
+    /// ALTER .. SET SCHEMA.
+    ///
+    /// # Errors
+    /// 3F000, 42P01, 42704, 42809, 42P07, 42710; 0A000 for what is temporary, for the sequence of a column, and if a
+    /// view names it.
+    pub(in crate::session) fn set_schema(&mut self, set: &SetSchema) -> Result<Tag> {
+        let tag = Tag::plain(set.kind.tag());
+        self.begin_change()?;
+        let to = self.existing_schema(&set.to)?;
+        if set.kind.is_type() {
+            let found = find_enum(&self.state.catalog, &self.state.path, set.schema.as_deref(), &set.name);
+            let Some(desc) = found.cloned() else {
+                let what = format!("type \"{}\" does not exist", shown(set.schema.as_deref(), &set.name));
+                return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
+            };
+            if desc.schema != to {
+                if self.state.catalog.is_taken(&to, &desc.name) {
+                    let what = format!("type \"{}\" already exists in schema \"{to}\"", desc.name);
+                    return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
+                }
+                self.move_enum(&desc, &to)?;
+                self.check_kept()?;
+            }
+            return Ok(tag);
+        }
+        let found = find_relation(&self.state.catalog, &self.state.path, set.schema.as_deref(), &set.name);
+        let Some(relation) = found.cloned() else {
+            let what = format!("relation \"{}\" does not exist", shown(set.schema.as_deref(), &set.name));
+            if !set.if_exists {
+                return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+            }
+            self.skip(&format!("{what}, skipping"), SqlState::SUCCESSFUL_COMPLETION);
+            return Ok(tag);
+        };
+        if !set.kind.takes(relation.kind()) {
+            let what = format!("\"{}\" is not a {}", relation.name(), set.kind.word());
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+        }
+        if relation.schema() == to {
+            return Ok(tag);
+        }
+        if is_temporary(relation.schema()) || is_temporary(&to) {
+            return Err(SqlError::unsupported("cannot move objects into or out of temporary schemas"));
+        }
+        if let Relation::Sequence(sequence) = &relation
+            && let Some((owner, _)) = sequence.owned_by
+        {
+            let table = self.state.catalog.get(owner).map_or("?", Relation::name);
+            let detail = format!("Sequence \"{}\" is linked to table \"{table}\".", sequence.name);
+            let what = "cannot move an owned sequence into another schema";
+            return Err(SqlError::unsupported(what).detail(detail));
+        }
+        let mut moved = vec![relation.clone()];
+        if let Relation::Table(table) = &relation {
+            self.check_not_pending(table.oid, "ALTER TABLE")?;
+            let belongs = |other: &&Relation| matches!(other, Relation::Sequence(s) if s.owned_by.is_some_and(|(owner, _)| owner == table.oid));
+            moved.extend(self.state.catalog.relations().filter(belongs).cloned());
+        }
+        for relation in &moved {
+            self.check_room(relation, &to)?;
+        }
+        for relation in &moved {
+            self.move_relation(relation, &to)?;
+        }
+        self.check_kept()?;
+        Ok(tag)
+    }
+
+    /// # Errors
+    /// 42P07 if something in a schema has the name of a relation, or of one of its indexes.
+    fn check_room(&self, relation: &Relation, schema: &str) -> Result<()> {
+        let mut names = vec![relation.name()];
+        if let Relation::Table(table) = relation {
+            names.extend(table.primary_key.iter().map(|key| key.name.as_str()));
+            names.extend(table.indexes.iter().map(|index| index.name.as_str()));
+        }
+        match names.into_iter().find(|name| self.state.catalog.is_taken(schema, name)) {
+            Some(name) => {
+                let what = format!("relation \"{name}\" already exists in schema \"{schema}\"");
+                Err(SqlError::new(SqlState::DUPLICATE_TABLE, what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Lets views that name something find it in another schema, too. They find nothing else there: only what they use.
+    fn let_views_follow(&mut self, oid: u32, to: &str) -> Result<()> {
+        let follows =
+            |view: &&Arc<ViewDesc>| view.uses.contains(&oid) && !view.path.iter().any(|known| known == to);
+        let views: Vec<Arc<ViewDesc>> = self.state.catalog.views().filter(follows).cloned().collect();
+        for view in views {
+            let mut view = (*view).clone();
+            if view.path.is_empty() {
+                view.path.push(PUBLIC.to_owned());
+            }
+            view.path.push(to.to_owned());
+            self.put(Relation::View(Arc::new(view)))?;
+        }
+        Ok(())
+    }
+
+    fn move_relation(&mut self, relation: &Relation, to: &str) -> Result<()> {
+        self.let_views_follow(relation.oid(), to)?;
+        // one that a move before it has changed
+        let Some(relation) = self.state.catalog.get(relation.oid()).cloned() else { return Ok(()) };
+        match relation {
+            Relation::Table(table) => {
+                let mut table = (*table).clone();
+                to.clone_into(&mut table.schema);
+                self.put(Relation::Table(Arc::new(table)))
+            }
+            Relation::View(view) => {
+                let mut view = (*view).clone();
+                to.clone_into(&mut view.schema);
+                self.put(Relation::View(Arc::new(view)))
+            }
+            Relation::Sequence(sequence) => {
+                let mut sequence = (*sequence).clone();
+                let takers = self.defaults_of(sequence.oid);
+                to.clone_into(&mut sequence.schema);
+                for (mut desc, at) in takers {
+                    desc.columns[at].default = Some(next_of(&sequence));
+                    self.put(Relation::Table(Arc::new(desc)))?;
+                }
+                self.put(Relation::Sequence(Arc::new(sequence)))
+            }
+        }
+    }
+
+    fn move_enum(&mut self, desc: &EnumDesc, to: &str) -> Result<()> {
+        self.let_views_follow(desc.oid, to)?;
+        let mut desc = desc.clone();
+        to.clone_into(&mut desc.schema);
+        self.put_enum(desc);
+        Ok(())
+    }
+
+    /// After a move: expressions of tables and the queries of views mean what they meant, for they are kept as text.
+    ///
+    /// # Errors
+    /// 0A000.
+    fn check_kept(&mut self) -> Result<()> {
+        for table in self.state.catalog.tables().cloned().collect::<Vec<Arc<TableDesc>>>() {
+            self.check_expressions(&table).map_err(|error| {
+                let what =
+                    format!("an expression of table \"{}\" would not mean the same: {error}", table.name);
+                SqlError::unsupported(what)
+                    .hint("Drop what has the expression, make the change, and make it again.")
+            })?;
+        }
+        for view in self.state.catalog.views().cloned().collect::<Vec<_>>() {
+            // those of other sessions cannot be looked at, and have the names of what they read
+            let own = own_schema(&self.state.path, &view.schema).is_some();
+            if !own || !self.means_the_same(&view) {
+                let what =
+                    format!("view \"{}\" would not mean the same: its query names what moves", view.name);
+                return Err(SqlError::unsupported(what).hint("Drop the view, and create it again."));
+            }
+        }
+        Ok(())
+    }
+
+    /// Relations and types in a schema, by oid.
+    fn within(&self, schema: &str) -> (Vec<Relation>, Vec<Arc<EnumDesc>>) {
+        let catalog = &self.state.catalog;
+        let relations = catalog.relations().filter(|relation| relation.schema() == schema).cloned();
+        let enums = catalog.enums().filter(|desc| desc.schema == schema).cloned();
+        (relations.collect(), enums.collect())
+    }
+
+    fn has_schema(&self, name: &str) -> bool {
+        is_schema(&self.state.catalog, &self.state.path, name)
+    }
+
+    /// The name of a schema that is there, and not the system's.
+    ///
+    /// # Errors
+    /// 3F000, 42501.
+    fn existing_schema(&mut self, name: &str) -> Result<String> {
+        self.schema_for(Some(name.to_owned()), false)
+    }
+}
+
+/// The name of a schema, which has no parts.
+fn schema_name(name: &ObjectName) -> Result<String> {
+    match &name.0[..] {
+        [ObjectNamePart::Identifier(ident)] => Ok(new_name(ident)),
+        _ => {
+            let what = format!("syntax error at or near \".\": \"{name}\" names no schema");
+            Err(SqlError::new(SqlState::SYNTAX_ERROR, what))
+        }
+    }
+}
+
+/// # Errors
+/// 42939 for a name that only the system's schemas may have.
+fn check_reserved(name: &str) -> Result<()> {
+    debug_assert!(name.len() <= MAX_NAME, "names are cut");
+    if name == PUBLIC || !name.starts_with("pg_") {
+        return Ok(());
+    }
+    let what = format!("unacceptable schema name \"{name}\"");
+    Err(SqlError::new(SqlState::RESERVED_NAME, what)
+        .detail("The prefix \"pg_\" is reserved for system schemas."))
+}
