@@ -196,6 +196,24 @@ impl Binder<'_> {
         Ok((self.subquery_of(sub.node, output, ask, outer, sub.lookup), types))
     }
 
+    /// The columns of the only row of a query, which are to be computed in their order.
+    ///
+    /// # Errors
+    /// 42601 if there are not as many as are asked for, and what is wrong with the query.
+    pub(super) fn row_of(&mut self, query: &Query, columns: usize) -> Result<Vec<Typed>> {
+        let (sub, outer) = self.nested_query(query)?;
+        if sub.output.len() != columns {
+            let what = "number of columns does not match number of values";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
+        let types: Vec<Type> = sub.output.iter().map(|output| output.ty).collect();
+        let output = sub.output.into_iter().map(|output| output.expr).collect();
+        let others = self.new_slots(columns.saturating_sub(1));
+        let first = self.subquery_of(sub.node, output, Ask::Row(others.clone()), outer, sub.lookup);
+        let exprs = std::iter::once(first).chain(others.into_iter().map(Expr::Slot));
+        Ok(exprs.zip(types).map(|(expr, ty)| Typed::new(expr, ty)).collect())
+    }
+
     /// Binds a query in the scope of this one; the slots of it that the query reads.
     fn nested_query(&mut self, query: &Query) -> Result<(super::Bound, Vec<usize>)> {
         let references = self.recursive_references.len();

@@ -35,6 +35,21 @@ impl<'a, W: Worker> Exec<'a, W> {
                 self.memory.give(weight);
                 scalar(&rows)
             }
+            Ask::Row(others) => {
+                let rows = match sub.keep {
+                    Some(number) => self.kept_rows(sub, number, 2)?,
+                    None => {
+                        let (rows, weight) = self.subquery_rows(sub, 2)?;
+                        self.memory.give(weight);
+                        Rc::new(rows)
+                    }
+                };
+                let first = scalar(&rows)?;
+                for (number, &slot) in others.iter().enumerate() {
+                    self.frame[slot] = rows.first().map_or(Value::Null, |row| row[number + 1].clone());
+                }
+                Ok(first)
+            }
             Ask::Array(element) => {
                 let rows = self.rows_of(sub)?;
                 let values = rows.iter().filter_map(|row| row.first().cloned()).collect();

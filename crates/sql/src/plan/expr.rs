@@ -89,6 +89,9 @@ pub(crate) enum Ask {
     Any(Vec<Expr>, Compare),
     /// Its rows as an array.
     Array(Type),
+    /// The first value of its only row, whose other values it leaves in these slots, for expressions that are computed
+    /// after this one; NULL without a row.
+    Row(Vec<Slot>),
 }
 
 /// A subquery in an expression.

@@ -144,29 +144,25 @@ impl Binder<'_> {
             Ok(())
         };
         let mut given: Vec<(&ast::ObjectName, Option<Typed>)> = Vec::new();
-        let mut give = |binder: &mut Self, target, ast: &Ast| {
-            let value = if is_default(ast) { None } else { Some(binder.expr(ast)?) };
-            given.push((target, value));
-            Ok(())
-        };
         // a parameter that several columns take has no type before all values are known
         for assignment in list {
             match (&assignment.target, &assignment.value) {
-                (AssignmentTarget::ColumnName(name), ast) => give(self, name, ast)?,
-                (AssignmentTarget::Tuple(names), Ast::Tuple(values)) => {
-                    if names.len() != values.len() {
-                        return Err(SqlError::new(
-                            SqlState::SYNTAX_ERROR,
-                            "number of columns does not match number of values",
-                        ));
+                (AssignmentTarget::ColumnName(name), ast) => given.push((name, self.given(ast)?)),
+                (AssignmentTarget::Tuple(names), ast) => match row_given(ast)? {
+                    Given::Values(values) => {
+                        if names.len() != values.len() {
+                            let what = "number of columns does not match number of values";
+                            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+                        }
+                        for (name, ast) in names.iter().zip(values) {
+                            given.push((name, self.given(ast)?));
+                        }
                     }
-                    for (name, ast) in names.iter().zip(values) {
-                        give(self, name, ast)?;
+                    Given::Query(query) => {
+                        let row = self.row_of(query, names.len())?;
+                        given.extend(names.iter().zip(row.into_iter().map(Some)));
                     }
-                }
-                (AssignmentTarget::Tuple(_), _) => {
-                    return Err(unsupported("an assignment of a query to several columns"));
-                }
+                },
             }
         }
         for (name, value) in given {
@@ -176,6 +172,11 @@ impl Binder<'_> {
         let generated = self.generated(table, row, Some(&positions))?;
         set.retain(|(position, _)| table.desc.columns[*position].generated.is_none());
         Ok((set, generated))
+    }
+
+    /// A value that a column is to get; none for DEFAULT.
+    fn given(&mut self, ast: &Ast) -> Result<Option<Typed>> {
+        if is_default(ast) { Ok(None) } else { self.expr(ast).map(Some) }
     }
 
     /// Constraints over the slots of a row; with a SET, only those that it can break.
@@ -349,6 +350,34 @@ impl Binder<'_> {
 
 fn is_generated(name: &str) -> String {
     format!("Column \"{name}\" is a generated column.")
+}
+
+/// What several columns are given.
+enum Given<'a> {
+    Values(Vec<&'a Ast>),
+    Query(&'a ast::Query),
+}
+
+/// What stands behind a list of columns and `=`.
+///
+/// # Errors
+/// 0A000 if it is neither a query nor a row.
+fn row_given(ast: &Ast) -> Result<Given<'_>> {
+    match ast {
+        Ast::Nested(inner) if matches!(**inner, Ast::Nested(_) | Ast::Subquery(_)) => row_given(inner),
+        Ast::Subquery(query) => Ok(Given::Query(query)),
+        Ast::Tuple(values) => Ok(Given::Values(values.iter().collect())),
+        Ast::Function(call) if call.name.to_string().eq_ignore_ascii_case("row") => match &call.args {
+            ast::FunctionArguments::List(list) => {
+                let values = list.args.iter().map(super::function::plain_arg).collect::<Result<_>>()?;
+                Ok(Given::Values(values))
+            }
+            _ => Ok(Given::Values(Vec::new())),
+        },
+        _ => Err(SqlError::unsupported(
+            "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
+        )),
+    }
 }
 
 /// Whether an expression is the word DEFAULT.
