@@ -208,6 +208,15 @@ impl Binder<'_> {
                 }
             });
         };
+        let of = of.to_owned();
+        self.refer(level, expr, ty, &of)
+    }
+
+    /// Notes that a column of a table in scope is read.
+    ///
+    /// # Errors
+    /// 42P10 for one that may not be.
+    pub(super) fn refer(&mut self, level: usize, expr: Expr, ty: Type, of: &str) -> Result<Typed> {
         let mut slots = Vec::new();
         expr.slots(&mut |slot| slots.push(slot));
         if slots.iter().any(|slot| self.scopes[level].barred.contains(slot)) {

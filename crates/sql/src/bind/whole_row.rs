@@ -7,8 +7,9 @@ use super::names::fold;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{RowForm, ScalarFn};
 use crate::plan::expr::Expr;
-use scaledb_types::{Base, Result, SqlState, Type};
-use sqlparser::ast::{Expr as Ast, FunctionArg};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use sqlparser::ast::helpers::attached_token::AttachedToken;
+use sqlparser::ast::{Expr as Ast, FunctionArg, FunctionArgExpr, ObjectNamePart};
 
 /// A row that a name means.
 struct WholeRow {
@@ -49,7 +50,13 @@ impl Binder<'_> {
             _ => return Ok(None),
         };
         let [arg] = list else { return Ok(None) };
-        let ast = super::function::plain_arg(arg);
+        let all = match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(name)) => {
+                Some(Ast::QualifiedWildcard(name.clone(), AttachedToken::empty()))
+            }
+            _ => None,
+        };
+        let ast = all.as_ref().map_or_else(|| super::function::plain_arg(arg), Ok);
         Ok(match ast {
             Ok(ast) => self.row_value(ast, form)?.map(|row| {
                 // it has each row on a line of its own
@@ -85,21 +92,30 @@ impl Binder<'_> {
         let ident = match ast {
             Ast::Nested(inner) => return self.whole_row(inner),
             Ast::Identifier(ident) => ident,
+            Ast::QualifiedWildcard(name, _) => match &name.0[..] {
+                [ObjectNamePart::Identifier(ident)] => ident,
+                _ => return Ok(None),
+            },
             _ => return Ok(None),
         };
         let name = fold(ident);
-        let undefined = |error: &scaledb_types::SqlError| error.code() == SqlState::UNDEFINED_COLUMN;
+        if matches!(ast, Ast::QualifiedWildcard(..)) && !self.names_table(&name) {
+            let what = format!("missing FROM-clause entry for table \"{name}\"");
+            return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+        }
+        let undefined = |error: &SqlError| error.code() == SqlState::UNDEFINED_COLUMN;
         if !self.names_table(&name) || !self.column(None, &name).as_ref().is_err_and(undefined) {
             return Ok(None);
         }
         if self.scalar_of(&name).is_some() {
             return Ok(None);
         }
-        let (mut columns, mut missing) = (Vec::new(), false);
-        for scope in self.scopes.iter().rev() {
+        let (mut level, mut columns, mut missing) = (0, Vec::new(), false);
+        for (number, scope) in self.scopes.iter().enumerate().rev() {
             if let Some(table) = scope.tables.iter().find(|table| table.name == name) {
                 missing = table.columns.iter().any(|column| scope.missing.contains(&column.slot));
                 columns.clone_from(&table.columns);
+                level = number;
                 break;
             }
         }
@@ -115,7 +131,7 @@ impl Binder<'_> {
         }
         let mut row = WholeRow { names: Vec::new(), fields: Vec::new(), key: key.filter(|_| missing) };
         for column in columns {
-            row.fields.push(self.column(Some((&None, &name)), &column.name)?);
+            row.fields.push(self.refer(level, Expr::Slot(column.slot), column.ty, &name)?);
             row.names.push(column.name);
         }
         Ok(Some(row))

@@ -2,9 +2,9 @@
 
 use super::names::Meaning;
 use super::nodes::Describer;
+use crate::parse::lex::quoted;
 use crate::plan::expr::{Ask, Compare, Expr, Test, type_of};
 use crate::plan::{Aggregate, Slot, SortKey, Window, WindowFn};
-use crate::system::functions::quoted;
 use scaledb_types::{Array, Type, Value};
 use std::sync::Arc;
 

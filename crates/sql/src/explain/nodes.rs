@@ -8,9 +8,9 @@ use super::names::Names;
 use super::sites::Reaching;
 use super::{Child, Data, Detail, Explained, Shown};
 use crate::exec::measure::Measures;
+use crate::parse::lex::quoted;
 use crate::plan::expr::{Ask, Compare, Expr, Subquery};
 use crate::plan::{Node, Plan};
-use crate::system::functions::quoted;
 use scaledb_types::Env;
 use std::sync::Arc;
 

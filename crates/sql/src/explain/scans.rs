@@ -3,9 +3,9 @@
 use super::expressions::{Own, compared};
 use super::nodes::{Describer, relation, text};
 use super::{Detail, Shown};
+use crate::parse::lex::quoted;
 use crate::plan::expr::{Compare, Expr};
 use crate::plan::{Access, Computed, IndexRef, KeyValue, Label, Node, Scan, SetCall, Slot};
-use crate::system::functions::quoted;
 use scaledb_engine::Order;
 
 impl<'p> Describer<'p> {

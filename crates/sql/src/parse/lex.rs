@@ -261,6 +261,42 @@ pub fn name_of(token: Token, text: &str) -> Option<String> {
     }
 }
 
+/// A name as statements can have it, quoted if it must be.
+pub fn quoted(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// The names in a list with commas between them, as settings have it: a name without quotes is whatever stands before
+/// the next comma or space, in lower case. None if it is no such list.
+pub fn names_of(list: &str) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    let mut rest = list.trim();
+    if rest.is_empty() {
+        return Some(names);
+    }
+    loop {
+        let end = if rest.starts_with('"') {
+            let end = Lexer::new(rest).next().filter(|token| token.kind == Kind::Quoted)?.end;
+            names.push(rest[1..end - 1].replace("\"\"", "\""));
+            end
+        } else {
+            let end = rest.find(|c: char| c == ',' || c.is_whitespace()).unwrap_or(rest.len());
+            if end == 0 {
+                return None;
+            }
+            names.push(rest[..end].to_lowercase());
+            end
+        };
+        rest = rest[end..].trim_start();
+        if rest.is_empty() {
+            return Some(names);
+        }
+        rest = rest.strip_prefix(',')?.trim_start();
+    }
+}
+
 /// The content of a plain text literal.
 pub fn text_of(token: Token, text: &str) -> Option<String> {
     match token.kind {

@@ -4,7 +4,7 @@
 
 use super::copy::{Copy, copy};
 use super::cursor::{Cursor, names, parenthesized, pieces, value};
-use super::lex::Kind;
+use super::lex::{Kind, name_of, quoted};
 use crate::api::Severity;
 use scaledb_locks::Mode;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -393,7 +393,8 @@ fn set(at: &mut Cursor<'_>) -> Result<Utility> {
         if !at.accept_sign("=") {
             at.expect("to")?;
         }
-        return Ok(Utility::Set { local, name, value: values(at)? });
+        let value = if name == "search_path" { list_of_names(at)? } else { values(at)? };
+        return Ok(Utility::Set { local, name, value });
     }
     let name = "timezone".to_owned();
     if at.accept("local") {
@@ -432,6 +433,28 @@ fn hours_of(text: &str) -> Option<f64> {
 fn constraint_name(at: &mut Cursor<'_>) -> Result<String> {
     let name = at.name()?;
     if at.accept_sign(".") { at.name() } else { Ok(name) }
+}
+
+/// One name or more, as a list that says which are quoted; `None` for DEFAULT.
+fn list_of_names(at: &mut Cursor<'_>) -> Result<Option<String>> {
+    if at.accept("default") {
+        return Ok(None);
+    }
+    let mut all = Vec::new();
+    loop {
+        let name = at.ahead.and_then(|token| name_of(token, at.text));
+        let name = match name {
+            Some(name) => {
+                at.next();
+                name
+            }
+            None => value(at)?,
+        };
+        all.push(quoted(&name));
+        if !at.accept_sign(",") {
+            return Ok(Some(all.join(", ")));
+        }
+    }
 }
 
 /// One value or more, as one text; `None` for DEFAULT.
@@ -611,8 +634,10 @@ mod tests {
         };
         assert_eq!(
             set("set search_path = \"$user\", public"),
-            ("search_path".into(), Some("$user, public".into()))
+            ("search_path".into(), Some("\"$user\", public".into()))
         );
+        assert_eq!(set("set search_path to App, \"B,c\", 'D'").1, Some("app, \"B,c\", \"D\"".into()));
+        assert_eq!(set("set search_path to ''").1, Some("\"\"".into()));
         assert_eq!(set("set local extra_float_digits to 3"), ("extra_float_digits".into(), Some("3".into())));
         assert_eq!(set("set time zone 'UTC'"), ("timezone".into(), Some("UTC".into())));
         assert_eq!(set("set a.b to default"), ("a.b".into(), None));

@@ -1,5 +1,9 @@
 //! The settings of a session: SET, SHOW, RESET, SET LOCAL.
 
+mod idle;
+
+use crate::parse::lex::names_of;
+use idle::IDLE;
 use scaledb_base::timeouts::{self, IDLE_IN_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, STATEMENT_TIMEOUT, Unit};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::collections::HashMap;
@@ -9,11 +13,12 @@ use std::time::Duration;
 pub(crate) const UNLIMITED: &str = "-1";
 
 /// What a setting takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Takes {
     Anything,
     Bool,
     Integer(i64, i64),
+    Real(f64, f64),
     /// A duration in milliseconds, units allowed.
     Milliseconds,
     /// As the one before, or [`UNLIMITED`].
@@ -133,7 +138,7 @@ const KNOWN: &[Known] = &[
     known("xmloption", "content", Takes::Anything),
 ];
 
-/// Settings of [`KNOWN`] that change something: the others are for PostgreSQL's planner, storage and log.
+/// Settings of [`KNOWN`] that change something: the others, and [`IDLE`], are for PostgreSQL's planner, storage and log.
 #[rustfmt::skip]
 const EFFECTIVE: &[&str] = &[
     "application_name", "client_encoding", "datestyle", "default_transaction_read_only", "intervalstyle",
@@ -143,8 +148,12 @@ const EFFECTIVE: &[&str] = &[
     "transaction_deferrable", "transaction_isolation", "transaction_read_only", "work_mem",
 ];
 
+fn all() -> impl Iterator<Item = &'static Known> {
+    KNOWN.iter().chain(IDLE)
+}
+
 fn find(name: &str) -> Option<&'static Known> {
-    KNOWN.iter().find(|known| known.name == name)
+    all().find(|known| known.name == name)
 }
 
 /// How to undo a SET.
@@ -345,8 +354,7 @@ impl Settings {
 
     /// All settings, by name.
     pub(crate) fn all(&self) -> Vec<(String, String)> {
-        let mut all: Vec<(String, String)> = KNOWN
-            .iter()
+        let mut all: Vec<(String, String)> = all()
             .map(|known| (known.printed.to_owned(), self.get(known.name).unwrap_or_default().to_owned()))
             .collect();
         let custom = self.values.iter().filter(|(name, _)| find(name).is_none());
@@ -357,13 +365,10 @@ impl Settings {
 
     /// The schemas of the search path, `"$user"` replaced.
     pub(crate) fn search_path(&self, user: &str) -> Vec<String> {
-        let path = self.get("search_path").unwrap_or_default();
-        let names = path.split(',').map(|name| name.trim().trim_matches('"'));
-        names
-            .filter(|name| !name.is_empty())
-            .map(|name| if name == "$user" { user } else { name })
-            .map(str::to_owned)
-            .collect()
+        let mut path = names_of(self.get("search_path").unwrap_or_default()).unwrap_or_default();
+        path.retain(|name| !name.is_empty());
+        path.iter_mut().filter(|name| *name == "$user").for_each(|name| user.clone_into(name));
+        path
     }
 }
 
@@ -412,6 +417,16 @@ fn check(known: &Known, value: &str) -> Result<String> {
             }
             Ok(number.to_string())
         }
+        Takes::Real(min, max) => {
+            let number: f64 = lower.parse().map_err(|_| invalid(known, value))?;
+            if !(min..=max).contains(&number) {
+                return Err(SqlError::invalid_parameter(format!(
+                    "{number} is outside the valid range for parameter \"{}\" ({min} .. {max})",
+                    known.printed
+                )));
+            }
+            Ok(number.to_string())
+        }
         Takes::KilobytesOrAny | Takes::MillisecondsOrNever if lower == UNLIMITED => Ok(lower),
         Takes::Milliseconds | Takes::MillisecondsOrNever => {
             timeouts::parse(&lower, Unit::Milliseconds).ok_or_else(|| invalid(known, value))?;
@@ -435,6 +450,10 @@ fn check(known: &Known, value: &str) -> Result<String> {
             "utf8" | "unicode" | "sqlascii" => Ok("UTF8".to_owned()),
             _ => Err(SqlError::unsupported(format!("client_encoding {value} is not supported"))
                 .hint("The only encoding is UTF8.")),
+        },
+        Takes::Anything if known.name == "search_path" => match names_of(value) {
+            Some(_) => Ok(value.to_owned()),
+            None => Err(invalid(known, value).detail("List syntax is invalid.")),
         },
         Takes::Anything if known.name == "datestyle" => {
             date_style(&lower).ok_or_else(|| invalid(known, value))

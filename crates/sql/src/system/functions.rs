@@ -6,18 +6,12 @@ use super::oids::{
 };
 use crate::bind::names::{is_temporary, own_schema, parse_type, split_text};
 use crate::functions::SessionFn;
+use crate::parse::lex::quoted;
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, Relation, TableDesc};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 
 /// What `version()` answers.
 const VERSION: &str = concat!("PostgreSQL 15.0 (ScaleDB ", env!("CARGO_PKG_VERSION"), ")");
-
-/// A name in quotes if it needs them.
-pub(crate) fn quoted(name: &str) -> String {
-    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
-}
 
 /// Whether what the function answers may change with the catalog.
 pub(crate) fn reads_catalog(name: &str) -> bool {

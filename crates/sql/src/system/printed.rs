@@ -1,7 +1,7 @@
 //! Expressions of the catalog as PostgreSQL prints them.
 
-use super::functions::quoted;
 use crate::bind::literal::literal_text;
+use crate::parse::lex::quoted;
 use crate::plan::column_type;
 use scaledb_catalog::{Catalog, ColumnDesc, PUBLIC};
 use scaledb_types::Type;

@@ -3,10 +3,9 @@
 use super::super::Session;
 use crate::bind::generated::{Generated, reads};
 use crate::bind::names::fold;
-use crate::parse::lex::{Kind, Lexer, name_of};
+use crate::parse::lex::{Kind, Lexer, name_of, quoted};
 use crate::plan::BoundTable;
 use crate::plan::expr::Expr;
-use crate::system::functions::quoted;
 use scaledb_catalog::{IndexDesc, Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};

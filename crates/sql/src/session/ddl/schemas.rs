@@ -10,8 +10,8 @@ use crate::api::Tag;
 use crate::bind::names::{
     find_enum, find_relation, fold, is_schema, is_temporary, no_schema, own_schema, shown,
 };
+use crate::parse::lex::quoted;
 use crate::parse::set_schema::SetSchema;
-use crate::system::functions::quoted;
 use scaledb_catalog::{EnumDesc, PUBLIC, Relation, SchemaDesc, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
