@@ -6,12 +6,21 @@ use super::scope::{Asked, AskedBefore};
 use super::{Binder, Typed, unsupported};
 use crate::functions::ScalarFn;
 use crate::plan::depends::Depends;
-use crate::plan::expr::{Ask, Compare, Expr, Lookup, Subquery};
+use crate::plan::expr::{Ask, Compare, Expr, Subquery};
 use scaledb_types::cast::Context;
 use scaledb_types::func::resolve_operator;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{BinaryOperator, Expr as Ast, Query};
 use std::sync::Arc;
+
+/// A query that is bound within another one.
+struct Nested {
+    bound: super::Bound,
+    /// The slots of its surroundings that it reads.
+    outer: Vec<usize>,
+    /// Whether a function in it may answer differently each time.
+    volatile: bool,
+}
 
 impl Binder<'_> {
     /// `x op ANY (..)`.
@@ -116,9 +125,10 @@ impl Binder<'_> {
             Ast::Tuple(parts) => parts.iter().map(|part| self.expr(part)).collect::<Result<_>>()?,
             one => vec![self.expr(one)?],
         };
-        let (sub, outer) = self.nested_query(query)?;
-        if sub.output.len() != left.len() {
-            let what = if sub.output.len() > left.len() {
+        let mut sub = self.nested_query(query)?;
+        let columns = std::mem::take(&mut sub.bound.output);
+        if columns.len() != left.len() {
+            let what = if columns.len() > left.len() {
                 "subquery has too many columns"
             } else {
                 "subquery has too few columns"
@@ -127,23 +137,17 @@ impl Binder<'_> {
         }
         let mut values = Vec::new();
         let mut output = Vec::new();
-        for (left, right) in left.into_iter().zip(sub.output) {
+        for (left, right) in left.into_iter().zip(columns) {
             let right = Typed::new(right.expr, right.ty);
             let (left, right) = self.operands(op.name(), left, right, "IN")?;
             values.push(left);
             output.push(right);
         }
-        Ok(self.subquery_of(sub.node, output, Ask::Any(values, op), outer, sub.lookup))
+        Ok(self.subquery_of(sub, output, Ask::Any(values, op)))
     }
 
-    pub(super) fn subquery_of(
-        &mut self,
-        node: crate::plan::Node,
-        output: Vec<Expr>,
-        ask: Ask,
-        outer: Vec<usize>,
-        lookup: Option<Lookup>,
-    ) -> Expr {
+    fn subquery_of(&mut self, nested: Nested, output: Vec<Expr>, ask: Ask) -> Expr {
+        let Nested { bound: super::Bound { node, lookup, .. }, outer, volatile } = nested;
         output.iter().for_each(|expr| self.mark(expr));
         let mut output = output;
         output.iter_mut().for_each(Expr::simplify);
@@ -165,7 +169,15 @@ impl Binder<'_> {
             crate::optimize::prepare::prepare(&mut lookup.node, &mut self.used, reads);
             Arc::new(lookup)
         });
-        Expr::Subquery(Arc::new(Subquery { node: Arc::new(node), output, ask, keep, depends, lookup }))
+        Expr::Subquery(Arc::new(Subquery {
+            node: Arc::new(node),
+            output,
+            ask,
+            keep,
+            volatile,
+            depends,
+            lookup,
+        }))
     }
 
     /// A subquery that answers a question; the types of its columns.
@@ -175,9 +187,10 @@ impl Binder<'_> {
     }
 
     fn subquery_expr_of(&mut self, query: &Query, ask: Ask) -> Result<(Expr, Vec<Type>)> {
-        let (sub, outer) = self.nested_query(query)?;
-        let types: Vec<Type> = sub.output.iter().map(|output| output.ty).collect();
-        if let Some(first) = sub.output.first() {
+        let mut sub = self.nested_query(query)?;
+        let columns = std::mem::take(&mut sub.bound.output);
+        let types: Vec<Type> = columns.iter().map(|output| output.ty).collect();
+        if let Some(first) = columns.first() {
             self.first_names.insert(super::labels::address(query), first.name.clone());
         }
         let ask = match ask {
@@ -192,8 +205,8 @@ impl Binder<'_> {
             },
             other => other,
         };
-        let output = sub.output.into_iter().map(|output| output.expr).collect();
-        Ok((self.subquery_of(sub.node, output, ask, outer, sub.lookup), types))
+        let output = columns.into_iter().map(|output| output.expr).collect();
+        Ok((self.subquery_of(sub, output, ask), types))
     }
 
     /// The columns of the only row of a query, which are to be computed in their order.
@@ -201,24 +214,25 @@ impl Binder<'_> {
     /// # Errors
     /// 42601 if there are not as many as are asked for, and what is wrong with the query.
     pub(super) fn row_of(&mut self, query: &Query, columns: usize) -> Result<Vec<Typed>> {
-        let (sub, outer) = self.nested_query(query)?;
-        if sub.output.len() != columns {
+        let mut sub = self.nested_query(query)?;
+        let row = std::mem::take(&mut sub.bound.output);
+        if row.len() != columns {
             let what = "number of columns does not match number of values";
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
         }
-        let types: Vec<Type> = sub.output.iter().map(|output| output.ty).collect();
-        let output = sub.output.into_iter().map(|output| output.expr).collect();
+        let types: Vec<Type> = row.iter().map(|output| output.ty).collect();
+        let output = row.into_iter().map(|output| output.expr).collect();
         let others = self.new_slots(columns.saturating_sub(1));
-        let first = self.subquery_of(sub.node, output, Ask::Row(others.clone()), outer, sub.lookup);
+        let first = self.subquery_of(sub, output, Ask::Row(others.clone()));
         let exprs = std::iter::once(first).chain(others.into_iter().map(Expr::Slot));
         Ok(exprs.zip(types).map(|(expr, ty)| Typed::new(expr, ty)).collect())
     }
 
-    /// Binds a query in the scope of this one; the slots of it that the query reads.
-    fn nested_query(&mut self, query: &Query) -> Result<(super::Bound, Vec<usize>)> {
-        let references = self.recursive_references.len();
-        let bound = self.deeper(|binder| binder.query_in_scope(query))?;
+    /// Binds a query in the scope of this one.
+    fn nested_query(&mut self, query: &Query) -> Result<Nested> {
+        let (references, volatile) = (self.recursive_references.len(), self.volatile);
+        let (bound, outer) = self.deeper(|binder| binder.query_in_scope(query))?;
         self.refuse_recursion(references, "a subquery")?;
-        Ok(bound)
+        Ok(Nested { bound, outer, volatile: self.volatile != volatile })
     }
 }

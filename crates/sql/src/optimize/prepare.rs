@@ -25,9 +25,15 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
         Node::HashJoin(join) => hash_join(join, used, reads),
         Node::Project { input, exprs } => {
             // an expression with side effects is evaluated for every row, whether its result is read or not
-            exprs.retain(|(expr, slot)| used[*slot] || expr.is_volatile() || expr.needs_worker());
+            exprs.retain(|(expr, slot)| used[*slot] || expr.has_volatile());
             let own = exprs.iter().any(|(expr, _)| expr.needs_worker());
             prepare(input, used, reads || own);
+        }
+        // one row, whatever rows there are
+        Node::Aggregate { input, keys, sets: None, aggregates }
+            if keys.is_empty() && aggregates.is_empty() =>
+        {
+            **input = Node::Result;
         }
         Node::Aggregate { input, keys, aggregates, .. } => {
             let own =

@@ -102,6 +102,8 @@ pub(crate) struct Subquery {
     pub(crate) ask: Ask,
     /// Where its rows are kept, if it reads no slots of its surroundings.
     pub(crate) keep: Option<usize>,
+    /// Whether a function in it may answer differently each time.
+    pub(crate) volatile: bool,
     /// What it reads of its surroundings.
     pub(crate) depends: Depends,
     /// How its rows are found by the values that it compares with its surroundings.
@@ -135,6 +137,7 @@ impl Subquery {
             output: self.output.clone(),
             ask,
             keep: self.keep,
+            volatile: self.volatile,
             depends: self.depends.clone(),
             lookup: self.lookup.clone(),
         }
@@ -331,6 +334,13 @@ impl Expr {
         };
         self.children(&mut |child| volatile |= child.is_volatile());
         volatile
+    }
+
+    /// Whether a function in it may answer differently each time, those of subqueries included.
+    pub(crate) fn has_volatile(&self) -> bool {
+        let mut volatile = matches!(self, Self::Subquery(sub) if sub.volatile);
+        self.children(&mut |child| volatile |= child.has_volatile());
+        volatile || self.is_volatile()
     }
 
     /// Whether its value depends on nothing but the slots that it reads: not on the settings of a session, not on the

@@ -1,0 +1,34 @@
+-- What nobody reads is not computed, unless it may answer differently each time.
+
+create table i8 (q1 int, q2 int);
+insert into i8 values (1, 2), (1, 3), (2, 4);
+create table h (a int, b int);
+insert into h values (0, 1), (1, 2);
+create sequence q;
+select q1 from (select q1, (select q2 from i8 t where t.q1 = i8.q1) as s from i8) ss;
+select q1 from (with c as (select * from i8) select q1, (select q2 from c t where t.q1 = i8.q1) as s from i8) ss;
+select q1 from (select q1, (with c as (select * from i8) select q2 from c t where t.q1 = i8.q1) as s from i8) ss;
+select q1 from (select q1, (select q2 from i8 t where t.q1 = i8.q1) as s from i8) ss where s > 1;
+select count(*) from (select q1, (select 1 / (q1 - 1)) as s from i8) ss;
+with c as (select q1, (select q2 from i8 t where t.q1 = i8.q1) as s from i8) select q1 from c order by q1;
+with c as materialized (select q1, (select 1 / (q1 - 1)) as s from i8) select q1 from c order by q1;
+create view v as select q1, (select q2 from i8 t where t.q1 = i8.q1) as s from i8;
+select q1 from v order by q1;
+select * from v;
+select q1 from (select q1, (select nextval('q')) as s from i8 offset 0) ss order by q1;
+select nextval('q');
+select q1 from (select q1, (select nextval('q') from i8 t where t.q2 = i8.q2) as s from i8 offset 0) ss order by q1;
+select nextval('q');
+select q1 from (select q1, exists (select 1 / (t.q1 - 1) from i8 t where t.q1 = i8.q1 and 1 / (t.q2 - 2) > 0) as s from i8) ss;
+select q1 from (select q1, array (select 1 / (t.q1 - 1) from i8 t where t.q1 = i8.q1) as s from i8) ss;
+select q1 from (select distinct q1, (select max(q2) from i8 t where t.q1 = i8.q1) as s from i8) ss order by q1;
+select 1 as one from h where 1 / a = 1 having 1 < 2;
+select 1 as one from h where 1 / a = 1 having 1 > 2;
+select 1 as one from h having 1 > 2;
+select 1 as one from h where false having 1 < 2;
+select count(*) from (select 1 as one from h where 1 / a = 1 having 1 < 2) x;
+select (select 7 having h.b > 1) from h order by b;
+select h.b from h where exists (select 1 from i8 where 1 / (q1 - 1) > 0 having h.b > 1);
+select max(b) from h where 1 / a = 1;
+select 1 as one from h where 1 / a = 1 having count(*) > 0;
+select 1 from h where b = 2 group by grouping sets ((), ());
