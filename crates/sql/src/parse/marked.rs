@@ -4,6 +4,7 @@
 //!  INSERT INTO t (a, b) OVERRIDING SYSTEM VALUE ..   INSERT INTO t (""."SYSTEM", a, b) ..
 //!  ROWS FROM (f(x), g(y))                            ""."ROWS"(f(x), g(y))
 //!  ALTER TABLE t ALTER a DROP EXPRESSION             ALTER TABLE t ALTER a SET DEFAULT ""."EXPRESSION"
+//!  CREATE TABLE t (a int, LIKE s INCLUDING ALL)      CREATE TABLE t (a int, "" INT DEFAULT 's INCLUDING ALL')
 //!  DROP INDEX CONCURRENTLY IF EXISTS i               DROP INDEX IF EXISTS ""."CONCURRENTLY", i
 //!  ON CONFLICT (a) WHERE b DO UPDATE SET a = 1       ON CONFLICT (a) DO UPDATE SET "" = (b), a = 1
 //!  ON CONFLICT (a) WHERE b DO NOTHING                ON CONFLICT (a) DO UPDATE SET "" = (b)
@@ -105,6 +106,8 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             expression_at(&mut tokens, at);
         } else if is(&tokens, at, "CONCURRENTLY") {
             drop_concurrently_at(&mut tokens, at);
+        } else if is(&tokens, at, "LIKE") {
+            like_at(&mut tokens, at);
         } else if is(&tokens, at, "ARRAY") {
             array_type_at(&mut tokens, at);
         }
@@ -285,6 +288,63 @@ fn array_type_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
         let brackets = [Token::LBracket, Token::RBracket];
         tokens.splice(at..=at, brackets.map(|token| TokenWithSpan { token, span }));
     }
+}
+
+/// LIKE among the columns of CREATE TABLE.
+fn like_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
+    let words = |from: usize| (from..tokens.len()).filter(|&at| !is_space(&tokens[at]));
+    let mut first = words(0);
+    let mut next_is =
+        |wanted: &[&str]| first.next().is_some_and(|at| wanted.iter().any(|word| is(tokens, at, word)));
+    if !next_is(&["CREATE"]) || !next_is(&["TABLE", "TEMP", "TEMPORARY", "LOCAL", "GLOBAL", "UNLOGGED"]) {
+        return;
+    }
+    // between the parentheses of the columns, and not within others
+    let depth = tokens[..at].iter().fold(0_i32, |depth, token| match token.token {
+        Token::LParen => depth + 1,
+        Token::RParen => depth - 1,
+        _ => depth,
+    });
+    let before = tokens[..at].iter().rposition(|token| !is_space(token));
+    let begins = before.is_some_and(|before| matches!(tokens[before].token, Token::LParen | Token::Comma));
+    let name = behind(tokens, at);
+    if depth != 1 || !begins || !matches!(tokens.get(name).map(|token| &token.token), Some(Token::Word(_))) {
+        return;
+    }
+    let end = (name..tokens.len()).find(|&at| matches!(tokens[at].token, Token::Comma | Token::RParen));
+    let Some(end) = end else { return };
+    // a column may have this name, and a type behind it
+    let after_name = {
+        let dot = behind(tokens, name);
+        if tokens.get(dot).is_some_and(|token| token.token == Token::Period) {
+            behind(tokens, behind(tokens, dot))
+        } else {
+            dot
+        }
+    };
+    if after_name < end && !["INCLUDING", "EXCLUDING"].iter().any(|word| is(tokens, after_name, word)) {
+        return;
+    }
+    let text: String = tokens[name..end].iter().map(|token| token.token.to_string()).collect();
+    let span = tokens[at].span;
+    let word = |value: &str, quote_style: Option<char>, keyword: Keyword| {
+        Token::Word(Word { value: value.to_owned(), quote_style, keyword })
+    };
+    let space = || Token::Whitespace(Whitespace::Space);
+    let own = [
+        word("", Some('"'), Keyword::NoKeyword),
+        space(),
+        word("INT", None, Keyword::INT),
+        space(),
+        word("DEFAULT", None, Keyword::DEFAULT),
+        space(),
+        Token::SingleQuotedString(text),
+    ];
+    tokens.splice(at..end, own.map(|token| TokenWithSpan { token, span }));
+}
+
+fn is_space(token: &TokenWithSpan) -> bool {
+    matches!(token.token, Token::Whitespace(_))
 }
 
 fn drop_concurrently_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {

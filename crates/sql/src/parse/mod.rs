@@ -11,6 +11,7 @@ pub(crate) mod explain;
 mod fetch;
 pub(crate) mod frames;
 pub mod lex;
+pub(crate) mod like;
 pub(crate) mod locking;
 pub(crate) mod marked;
 mod nesting;

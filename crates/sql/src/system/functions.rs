@@ -75,7 +75,7 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             let pretty = args.get(1).is_some_and(Value::is_true);
             oid.and_then(|oid| constraint_definition(facts, oid, pretty)).map_or(Value::Null, Value::from)
         }
-        "pg_get_viewdef" => match oid.and_then(|oid| catalog.get(oid)) {
+        "pg_get_viewdef" => match named_oid(facts, &args[0])?.and_then(|oid| catalog.get(oid)) {
             Some(Relation::View(view)) => Value::text(format!("{};", view.query)),
             _ => Value::Null,
         },
@@ -290,6 +290,24 @@ pub(super) fn find_relation(catalog: &Catalog, path: &[String], text: &str) -> O
                 path.iter().partition(|schema| *schema == "pg_catalog");
             own.into_iter().chain(system).find_map(|schema| in_schema(schema))
         }
+    }
+}
+
+/// The oid of a relation that an oid or a name is given of.
+///
+/// # Errors
+/// 42P01 for a name that there is not.
+fn named_oid(facts: &dyn Facts, given: &Value) -> Result<Option<u32>> {
+    match (given, given.as_str()) {
+        (Value::Oid(oid), _) => Ok(Some(*oid)),
+        (_, Some(name)) => match find_relation(facts.catalog(), facts.path(), name) {
+            Some(oid) => Ok(Some(oid)),
+            None => {
+                let what = format!("relation \"{name}\" does not exist");
+                Err(SqlError::new(SqlState::UNDEFINED_TABLE, what))
+            }
+        },
+        _ => Ok(None),
     }
 }
 

@@ -7,6 +7,7 @@ use super::spread::Asked;
 use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{is_temporary, split};
+use crate::parse::like::like_of;
 use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, Spread, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -68,15 +69,21 @@ impl<E: Engine> Session<E> {
         if let Some(query) = &create.query {
             return self.create_table_as(desc, create, query, &asked);
         }
-        let mut owned = Vec::new();
+        let (mut owned, mut copied) = (Vec::new(), Vec::new());
         for column in &create.columns {
-            self.add_column(&mut desc, column, &mut owned)?;
+            match like_of(column)? {
+                Some(like) => copied.extend(self.like_columns(&mut desc, like)?),
+                None => self.add_column(&mut desc, column, &mut owned)?,
+            }
         }
-        for column in &create.columns {
+        for column in create.columns.iter().filter(|column| !column.name.value.is_empty()) {
             self.column_constraints(&mut desc, column)?;
         }
         for constraint in &create.constraints {
             self.table_constraint(&mut desc, constraint)?;
+        }
+        for copied in copied {
+            self.like_rest(&mut desc, copied)?;
         }
         for owned in owned {
             self.make_owned(&mut desc, owned)?;

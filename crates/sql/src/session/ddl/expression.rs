@@ -44,10 +44,7 @@ impl<E: Engine> Session<E> {
         if let Expr::Slot(at) = typed.expr {
             return Ok(directed(desc.columns[at].attnum, column));
         }
-        let name = match name_of(expr, &FirstNames::new()) {
-            name if name == "?column?" => "expr".to_owned(),
-            name => name,
-        };
+        let name = name_of_key(expr);
         let ty = match typed.ty.base {
             Base::Unknown => Type::TEXT,
             Base::Void | Base::Record => {
@@ -130,4 +127,12 @@ impl<E: Engine> Session<E> {
 /// Whether it is written as CAST (.. AS ..).
 fn is_cast_call(expr: &Ast) -> bool {
     matches!(expr, Ast::Cast { kind: sqlparser::ast::CastKind::Cast, .. })
+}
+
+/// What an expression of an index is called in the name of the index.
+pub(super) fn name_of_key(expr: &Ast) -> String {
+    match name_of(expr, &FirstNames::new()) {
+        name if name == "?column?" => "expr".to_owned(),
+        name => name,
+    }
 }

@@ -13,6 +13,7 @@ mod enums;
 mod expression;
 mod generated;
 mod kept;
+mod like;
 mod partial;
 mod rebuild;
 mod reindex;
