@@ -8,4 +8,4 @@ mod set;
 pub(crate) use aggregate::{Accumulator, AggregateFn, is_aggregate};
 pub(crate) use scalar::{RowForm, ScalarFn};
 pub(crate) use session::SessionFn;
-pub(crate) use set::{SetFn, returns_set};
+pub(crate) use set::{SetFn, of_records, returns_set};

@@ -4,16 +4,19 @@ use super::names::{Naming, fold, split};
 use super::scope::{Merged, ScopeColumn, ScopeTable, Shown};
 use super::with::{Reading, Stage};
 use super::{Binder, CteDef, Typed, unsupported};
+use crate::functions::{SetFn, of_records};
 use crate::parse::marked;
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Held, Leaf, Tree};
-use crate::plan::{Computed, Label, Node, SetItem, Slot};
+use crate::plan::{Computed, Label, Node, SetCall, SetItem, Slot};
 use scaledb_catalog::Relation;
-use scaledb_types::{Context, Result, SqlError, SqlState, Type, common_type};
+use scaledb_types::func::{Form, JsonRecords};
+use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, common_type};
 use sqlparser::ast::{
     Expr as Ast, FunctionArguments, JoinConstraint, JoinOperator, ObjectName, Spanned as _, TableAlias,
-    TableFactor, TableWithJoins,
+    TableAliasColumnDef, TableFactor, TableWithJoins,
 };
+use std::sync::Arc;
 
 /// A table factor that was bound: its tree, and where its tables stand in the scope.
 type Bound = (Tree, std::ops::Range<usize>);
@@ -463,7 +466,62 @@ impl Binder<'_> {
             let arg = super::function::plain_arg(arg)?;
             bound.push(self.expr(arg)?);
         }
+        if let (Some(function), 1) = (of_records(&name), bound.len()) {
+            return self.records(function, bound, alias, ordinality);
+        }
         self.set_function(&name, bound, alias, ordinality)
+    }
+
+    /// `jsonb_to_recordset(..) AS x (a int, b text)` and its like: objects as rows of these columns.
+    fn records(
+        &mut self,
+        (name, takes, set): (&'static str, Type, bool),
+        args: Vec<super::Typed>,
+        alias: Option<&TableAlias>,
+        ordinality: bool,
+    ) -> Result<Tree> {
+        let mut args = self.args_as(name, args, &[takes])?;
+        let Some(arg) = args.pop() else { return Err(SqlError::internal("a function without its argument")) };
+        let defined = |column: &TableAliasColumnDef| column.data_type.is_some();
+        let Some(alias) =
+            alias.filter(|alias| !alias.columns.is_empty() && alias.columns.iter().all(defined))
+        else {
+            let what = "a column definition list is required for functions returning \"record\"";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        };
+        if ordinality {
+            let what = "WITH ORDINALITY cannot be used with a column definition list";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
+        let (mut members, mut columns, mut exprs) = (Vec::new(), Vec::new(), Vec::new());
+        let raw = self.new_slots(alias.columns.len());
+        for (definition, &slot) in alias.columns.iter().zip(&raw) {
+            let Some(ast) = &definition.data_type else { continue };
+            let (ty, column_name) = (self.data_type(ast)?, fold(&definition.name));
+            let (form, of_form) = match ty.base {
+                _ if ty.array => (Form::Array, Type::TEXT),
+                Base::Json => (Form::Json, Type::JSON),
+                Base::Jsonb => (Form::Jsonb, Type::JSONB),
+                _ => (Form::Text, Type::TEXT),
+            };
+            members.push((column_name.as_str().into(), form));
+            // as the input of the type, so that what is too long is refused and not cut
+            let typed = self.coerce(Typed::new(Expr::Slot(slot), of_form), ty.plain(), Context::Explicit)?;
+            let typed = self.coerce(typed, ty, Context::Assignment)?;
+            self.used[slot] = true;
+            let value = self.slot();
+            exprs.push((typed.expr, value));
+            columns.push(column(&column_name, ty, value));
+        }
+        let slots: Vec<Slot> = columns.iter().map(|column| column.slot).collect();
+        let mut outer = Vec::new();
+        arg.slots(&mut |slot| outer.push(slot));
+        outer.iter().for_each(|&slot| self.used[slot] = true);
+        let call = SetCall::new(SetFn::Records(Arc::new(JsonRecords { set, members }), name), vec![arg]);
+        self.add_table(None, Some(alias), name, columns)?;
+        let rows = Node::FunctionScan { call, slots: raw, ordinality: None, label: self.label() };
+        let node = Node::Project { input: Box::new(rows), exprs };
+        Ok(Tree::Leaf(Leaf::lateral(node, slots, outer)))
     }
 
     /// ROWS FROM: rows of several functions side by side, NULL where one has ended before the others.
@@ -518,6 +576,10 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
         ordinality: bool,
     ) -> Result<Tree> {
+        if alias.is_some_and(|alias| alias.columns.iter().any(|column| column.data_type.is_some())) {
+            let what = "a column definition list is only allowed for functions returning \"record\"";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
         let (call, result) = self.set_call(name, args)?;
         let scalar = result.len() == 1 && !ordinality;
         let mut columns = Vec::new();

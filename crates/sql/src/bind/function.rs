@@ -437,7 +437,7 @@ impl Binder<'_> {
     }
 
     /// Arguments of a function that takes these types.
-    fn args_as(&mut self, name: &str, args: Vec<Typed>, params: &[Type]) -> Result<Vec<Expr>> {
+    pub(super) fn args_as(&mut self, name: &str, args: Vec<Typed>, params: &[Type]) -> Result<Vec<Expr>> {
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
         let fits = |ty: Type, to: Type| {
             ty.base == Base::Unknown || ty == to || find_cast(ty, to, Context::Implicit).is_some()

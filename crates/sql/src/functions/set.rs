@@ -1,10 +1,11 @@
 //! Functions that return rows.
 
 use super::ScalarFn;
-use scaledb_types::func::{Interrupt, JsonRows, regexp_matches};
+use scaledb_types::func::{Interrupt, JsonRecords, JsonRows, regexp_matches};
 use scaledb_types::{Base, Env, Interval, Result, SqlError, Type, Value};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Takes a row; breaks if it wants no more.
 pub(crate) type Next<'n> = &'n mut dyn FnMut(Vec<Value>) -> Result<ControlFlow<()>>;
@@ -19,6 +20,8 @@ pub(crate) enum SetFn {
     Split(&'static str),
     /// Parts of a json or jsonb value, by a function of this name.
     Json(JsonRows, &'static str),
+    /// Objects as rows of the columns that the statement names, by a function of this name.
+    Records(Arc<JsonRecords>, &'static str),
     /// The matches of a regular expression.
     Matches,
     Subscripts,
@@ -37,6 +40,17 @@ pub(crate) fn returns_set(name: &str) -> bool {
     let known = ["unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "pg_get_keywords"];
     let of_texts = ["string_to_table", "regexp_split_to_table", "regexp_matches"];
     known.contains(&name) || of_texts.contains(&name) || SetFn::of_json(name).is_some()
+}
+
+/// A function that makes rows of objects: its name, the type that it takes, and whether it takes several objects.
+pub(crate) fn of_records(name: &str) -> Option<(&'static str, Type, bool)> {
+    Some(match name {
+        "json_to_record" => ("json_to_record", Type::JSON, false),
+        "json_to_recordset" => ("json_to_recordset", Type::JSON, true),
+        "jsonb_to_record" => ("jsonb_to_record", Type::JSONB, false),
+        "jsonb_to_recordset" => ("jsonb_to_recordset", Type::JSONB, true),
+        _ => return None,
+    })
 }
 
 impl SetFn {
@@ -85,6 +99,7 @@ impl SetFn {
             Self::Keywords => {}
             Self::Unnest | Self::Split(_) => return unnest(args, next),
             Self::Json(rows, name) => return rows.rows(name, &args[0], next),
+            Self::Records(records, name) => return records.rows(name, &args[0], next),
             Self::Matches => {
                 let texts: Option<Vec<&str>> = args.iter().map(Value::as_str).collect();
                 let (text, pattern, flags) = match texts.as_deref() {

@@ -38,10 +38,10 @@ impl SetCall {
 
     /// The name for EXPLAIN.
     pub(crate) fn name(&self) -> &'static str {
-        match self.function {
+        match &self.function {
             SetFn::Series(..) => "generate_series",
             SetFn::Unnest => "unnest",
-            SetFn::Split(name) | SetFn::Json(_, name) => name,
+            SetFn::Split(name) | SetFn::Json(_, name) | SetFn::Records(_, name) => name,
             SetFn::Matches => "regexp_matches",
             SetFn::Subscripts => "generate_subscripts",
             SetFn::Expand => "_pg_expandarray",

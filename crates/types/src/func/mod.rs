@@ -21,6 +21,7 @@ mod int;
 mod json;
 mod json_edit;
 mod json_make;
+mod json_records;
 mod json_rows;
 mod like;
 mod misc;
@@ -36,6 +37,7 @@ mod todate;
 mod tonumber;
 
 pub use comparison::Comparison;
+pub use json_records::{Form, JsonRecords};
 pub use json_rows::JsonRows;
 pub use like::Like;
 pub use regexp::{Regex, regexp_matches};
