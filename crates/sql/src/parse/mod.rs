@@ -16,6 +16,7 @@ pub(crate) mod marked;
 mod nesting;
 pub(crate) mod normalize;
 mod sequence;
+mod strings;
 mod table;
 mod unknown;
 mod using;
@@ -107,7 +108,8 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let tokens = Tokenizer::new(dialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| error_of(error.into(), text))?;
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
-    let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(table::rewrite(tokens)))));
+    let tokens = table::rewrite(strings::rewrite(tokens));
+    let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(tokens))));
     Ok(parser.with_tokens_with_locations(marked::rewrite(tokens)))
 }
 
