@@ -8,7 +8,7 @@ use super::{Binder, Typed, unsupported};
 use crate::functions::{RowForm, ScalarFn};
 use crate::plan::expr::Expr;
 use scaledb_types::{Base, Result, SqlState, Type};
-use sqlparser::ast::{Expr as Ast, FunctionArg};
+use sqlparser::ast::{self, Expr as Ast, FunctionArg};
 
 /// A row that a name means.
 struct WholeRow {
@@ -29,7 +29,7 @@ impl Binder<'_> {
         let exprs = row.fields.into_iter().map(|field| field.expr).collect();
         let ty = match form {
             RowForm::Record => Type::RECORD,
-            RowForm::Json => Type::JSON,
+            RowForm::Json | RowForm::JsonLines => Type::JSON,
             RowForm::Jsonb => Type::JSONB,
         };
         let function = ScalarFn::row(form, row.names, types, row.key);
@@ -42,7 +42,20 @@ impl Binder<'_> {
     /// # Errors
     /// As [`Binder::row_value`].
     pub(super) fn row_args(&mut self, name: &str, list: &[FunctionArg]) -> Result<Option<Vec<Typed>>> {
+        let literal = |arg: &FunctionArg| match super::function::plain_arg(arg) {
+            Ok(Ast::Value(ast::ValueWithSpan { value: ast::Value::Boolean(v), .. })) => Some(*v),
+            _ => None,
+        };
+        let (list, form) = match list {
+            [row, lines] if name == "row_to_json" => match literal(lines) {
+                Some(true) => (std::slice::from_ref(row), Some(RowForm::JsonLines)),
+                Some(false) => (std::slice::from_ref(row), None),
+                None => return Ok(None),
+            },
+            list => (list, None),
+        };
         let form = match name {
+            _ if let Some(form) = form => form,
             "count" | "array_agg" => RowForm::Record,
             "row_to_json" | "to_json" | "json_agg" => RowForm::Json,
             "to_jsonb" | "jsonb_agg" => RowForm::Jsonb,

@@ -15,8 +15,10 @@ mod bytes;
 mod comparison;
 mod date_part;
 mod datetime;
+mod degrees;
 mod enums;
 mod float;
+mod ident;
 mod int;
 mod json;
 mod json_edit;
@@ -24,7 +26,9 @@ mod json_make;
 mod json_rows;
 mod like;
 mod misc;
+mod named;
 mod numeric;
+mod overlaps;
 mod regexp;
 mod resolve;
 mod spans;
@@ -38,6 +42,7 @@ mod tonumber;
 pub use comparison::Comparison;
 pub use json_rows::JsonRows;
 pub use like::Like;
+pub use named::{Parameter, named_parameters};
 pub use regexp::{Regex, regexp_matches};
 pub use resolve::{
     Resolved, common_type, missing_function, quote_types, resolve_call, resolve_function, resolve_operator,
@@ -311,9 +316,11 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         int::register,
         enums::register,
         float::register,
+        degrees::register,
         numeric::register,
         text::register,
         text_format::register,
+        ident::register,
         like::register,
         regexp::register,
         bytes::register,
@@ -322,6 +329,7 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         json_make::register,
         array::register,
         datetime::register,
+        overlaps::register,
         tochar::register,
         todate::register,
         tonumber::register,
