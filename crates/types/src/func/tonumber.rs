@@ -1,13 +1,12 @@
 //! `to_char` of numbers, and `to_number`: templates of `9`, `0`, `.`, `,`, `D`, `G`, `S`, `MI`, `PL`, `SG`, `PR`, `FM`,
 //! `TH`, `V`, `RN`, `EEEE`, `B`, `SP` and `L`, printed piece by piece as PostgreSQL's `NUM_processor` does.
-//!
-//! `V` is refused by `to_number`.
 
 use super::Registry;
 use super::args::code;
 use super::tochar::ordinal_of;
 use crate::error::{Result, SqlError, SqlState};
 use crate::numeric::Numeric;
+use crate::ty::Type;
 
 /// Decimal digits that every float4 and every float8 holds.
 const FLOAT4_DIGITS: usize = 6;
@@ -485,11 +484,15 @@ fn roman(v: i32) -> String {
 
 /// `d.dde+dd`, with a blank in front of what has no sign.
 fn scientific(v: f64, digits: usize) -> String {
-    let text = format!("{v:.digits$e}");
+    /// No float has more digits than these that are not zero, and the standard library prints not many more.
+    const MAX_DIGITS: usize = 1_100;
+    let exact = digits.min(MAX_DIGITS);
+    let text = format!("{v:.exact$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let zeros = "0".repeat(digits - exact);
     let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
     let space = if mantissa.starts_with('-') { "" } else { " " };
-    format!("{space}{mantissa}e{sign}{exponent:0>2}")
+    format!("{space}{mantissa}{zeros}e{sign}{exponent:0>2}")
 }
 
 /// The same of a numeric. Its first digit is not looked at again where rounding makes two of it.
@@ -574,42 +577,135 @@ fn float_to_char(v: f64, digits: usize, text: &str) -> Result<String> {
     template.print(&number, v.is_sign_negative() && !v.is_nan())
 }
 
-/// The number in a text: digits, a sign anywhere, a point where the template has one.
-fn to_number(text: &str, pattern: &str) -> Result<Numeric> {
-    let template = Template::read(pattern)?;
-    if template.exponent || template.roman || template.multiplied.is_some() {
-        let word = match (template.exponent, template.roman) {
-            (true, _) => "EEEE",
-            (_, true) => "RN",
-            _ => "V",
-        };
-        return Err(SqlError::unsupported(format!("\"{word}\" not supported for input")));
+/// A text that a number is read from, piece by piece.
+struct Source<'a> {
+    text: &'a str,
+    at: usize,
+    /// `-` or `+`, if there was one.
+    sign: Option<u8>,
+    digits: String,
+    /// Digits behind the point, once that was read.
+    behind: Option<usize>,
+}
+
+impl Source<'_> {
+    /// The byte that comes next, or one behind it.
+    fn peek(&self, further: usize) -> Option<u8> {
+        self.text.as_bytes().get(self.at + further).copied()
     }
-    let mut digits = String::new();
-    let negative = text.contains('-') || (text.contains('<') && template.pieces.contains(&Piece::Brackets));
-    let (mut point, mut before, mut behind) = (false, 0, 0);
-    for c in text.chars() {
-        match c {
-            '0'..='9' if point && behind < template.behind => {
-                behind += 1;
-                digits.push(c);
+
+    /// Passes over the next character.
+    fn skip(&mut self) {
+        self.at += self.text[self.at..].chars().next().map_or(0, char::len_utf8);
+    }
+
+    /// Passes over so many characters that no number has.
+    fn skip_words(&mut self, count: usize) {
+        for _ in 0..count {
+            if self.peek(0).is_none_or(|byte| b"0123456789.,+-".contains(&byte)) {
+                break;
             }
-            '0'..='9' if !point && before < template.before => {
-                before += 1;
-                digits.push(c);
-            }
-            '.' if !point && template.pieces.contains(&Piece::Point) => {
-                point = true;
-                digits.push(c);
-            }
-            _ => {}
+            self.skip();
         }
     }
-    if before + behind == 0 {
-        return Err(SqlError::invalid_text("numeric", text));
+
+    /// A sign of this piece; otherwise what stands in its place.
+    fn take_sign(&mut self, signs: &[u8]) {
+        match self.peek(0).filter(|byte| signs.contains(byte)) {
+            Some(sign) => {
+                self.sign = Some(sign);
+                self.at += 1;
+            }
+            None => self.skip_words(1),
+        }
     }
-    let v: Numeric = digits.parse()?;
-    Ok(if negative { v.neg() } else { v })
+
+    /// A digit or the point, with the sign before the first or behind the last of them.
+    fn take_digit(&mut self, template: &Template, point: bool) {
+        let has_sign = |byte: Option<u8>| byte.filter(|byte| matches!(byte, b'-' | b'+'));
+        let anchored = template.anchor != Anchor::None;
+        if self.peek(0) == Some(b' ') {
+            self.at += 1;
+        }
+        if self.sign.is_none() && !point && self.digits.trim_start_matches('.').is_empty() {
+            let bracket = template.brackets && self.peek(0) == Some(b'<');
+            if bracket {
+                self.sign = Some(b'-');
+            } else if template.anchor != Anchor::Back {
+                self.sign = has_sign(self.peek(0));
+            }
+            self.at += usize::from(self.sign.is_some());
+        }
+        let Some(next) = self.peek(0) else { return };
+        let mut is_read = true;
+        match self.behind.as_mut() {
+            Some(behind) if next.is_ascii_digit() && *behind == template.behind => return,
+            Some(behind) if next.is_ascii_digit() => *behind += 1,
+            None if next.is_ascii_digit() => {}
+            None if template.point && next == b'.' => self.behind = Some(0),
+            _ => is_read = false,
+        }
+        if is_read {
+            self.digits.push(char::from(next));
+        }
+        if self.sign.is_none() && self.digits.bytes().any(|b| b.is_ascii_digit()) {
+            if anchored && is_read && self.peek(1).is_some_and(|byte| !byte.is_ascii_digit()) {
+                self.sign = has_sign(self.peek(1));
+                self.at += usize::from(self.sign.is_some());
+            } else if !is_read && !anchored && (template.plus || template.minus) {
+                self.sign = has_sign(Some(next));
+            }
+        }
+        self.skip();
+    }
+}
+
+/// The number in a text, as PostgreSQL's `NUM_numpart_from_char` reads it. None of an empty template.
+fn to_number(text: &str, pattern: &str) -> Result<Option<Numeric>> {
+    if pattern.is_empty() {
+        return Ok(None);
+    }
+    let template = Template::read(pattern)?;
+    if template.exponent || template.roman {
+        let word = if template.exponent { "EEEE" } else { "RN" };
+        return Err(SqlError::unsupported(format!("\"{word}\" not supported for input")));
+    }
+    let mut source = Source { text, at: 0, sign: None, digits: String::new(), behind: None };
+    for piece in &template.pieces {
+        if source.peek(0).is_none() {
+            break;
+        }
+        match *piece {
+            Piece::Digit { .. } => source.take_digit(&template, false),
+            Piece::Point => source.take_digit(&template, true),
+            Piece::Comma if template.fill || source.peek(0) != Some(b',') => {}
+            Piece::Comma => source.at += 1,
+            Piece::Currency => source.skip_words(1),
+            Piece::Ordinal { .. } => source.skip_words(2),
+            Piece::Minus => source.take_sign(b"-"),
+            Piece::Plus => source.take_sign(b"+"),
+            Piece::Both => source.take_sign(b"+-"),
+            Piece::Sign | Piece::Brackets | Piece::Roman { .. } => {}
+            Piece::Char(_) => source.skip(),
+        }
+    }
+    let digits = source.digits.strip_suffix('.').unwrap_or(&source.digits);
+    let sign = source.sign.map_or(' ', char::from);
+    let v: Numeric = format!("{sign}{digits}").parse()?;
+    let behind = source.behind.unwrap_or(0);
+    let multiplied = template.multiplied.unwrap_or(0);
+    let modifiers =
+        [template.before + multiplied + behind, behind].map(|v| i32::try_from(v).unwrap_or(i32::MAX));
+    // more digits than a type may announce fit anyway
+    let v = match Type::NUMERIC.with_modifiers(&modifiers) {
+        Ok(ty) => v.to_typmod(ty)?,
+        Err(_) => v,
+    };
+    if multiplied == 0 {
+        return Ok(Some(v));
+    }
+    let power = Numeric::from(10).power(&Numeric::from(-(multiplied as i64)))?;
+    v.mul(&power).map(Some)
 }
 
 pub(super) fn register(r: &mut Registry) {
