@@ -95,6 +95,10 @@ impl Zone {
     /// A zone as POSIX writes it: a name, which may be missing, how far west of UTC it lies, and what else it has in
     /// summer. None if it is none.
     pub fn posix(text: &str) -> Option<Self> {
+        const MAX_LENGTH: usize = 255;
+        if text.len() > MAX_LENGTH {
+            return None;
+        }
         let text = text.to_ascii_uppercase();
         let rest = match text.strip_prefix('<') {
             Some(quoted) => quoted.split_once('>')?.1,

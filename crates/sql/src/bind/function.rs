@@ -318,6 +318,9 @@ impl Binder<'_> {
             self.volatile += usize::from(!function.is_stable());
             return Ok(Typed::new(Expr::Session(Box::new((function.clone(), exprs))), function.result()));
         }
+        if name.contains("json") {
+            args = self.printed(args)?;
+        }
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
         // a row is text: its fields are not known any more
         if types.iter().any(|ty| ty.base == Base::Record) && (name.contains("json")) {
@@ -441,6 +444,9 @@ impl Binder<'_> {
             None if star => Vec::new(),
             None => self.args(list)?,
         };
+        if name.contains("json") {
+            args = self.printed(args)?;
+        }
         let order = match order {
             Order::Of(order) => order,
             Order::Within(within) => {

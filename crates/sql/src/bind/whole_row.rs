@@ -3,6 +3,7 @@
 //! A row is text, so it is taken where nothing compares it: as a column of a result, in `count`, as JSON, in tests for
 //! NULL, for one of its fields, and in ORDER BY, which compares the fields.
 
+use super::expr::is_reg;
 use super::names::fold;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{RowForm, ScalarFn};
@@ -24,7 +25,10 @@ impl Binder<'_> {
     /// # Errors
     /// 0A000 for one that an outer join may leave out, if that cannot be seen.
     pub(super) fn row_value(&mut self, ast: &Ast, form: RowForm) -> Result<Option<Typed>> {
-        let Some(row) = self.whole_row(ast)? else { return Ok(None) };
+        let Some(mut row) = self.whole_row(ast)? else { return Ok(None) };
+        if form != RowForm::Record {
+            row.fields = self.printed(row.fields)?;
+        }
         let types = row.fields.iter().map(|field| field.ty).collect();
         let exprs = row.fields.into_iter().map(|field| field.expr).collect();
         let ty = match form {
@@ -34,6 +38,15 @@ impl Binder<'_> {
         };
         let function = ScalarFn::row(form, row.names, types, row.key);
         Ok(Some(Typed::new(Expr::Call(Box::new((function, exprs))), ty)))
+    }
+
+    /// The values as JSON takes them: names of things are texts, for which the catalog is needed.
+    ///
+    /// # Errors
+    /// As [`Binder::session_cast`].
+    pub(super) fn printed(&mut self, values: Vec<Typed>) -> Result<Vec<Typed>> {
+        let each = values.into_iter();
+        each.map(|v| if is_reg(v.ty) { self.session_cast(v, Type::TEXT) } else { Ok(v) }).collect()
     }
 
     /// The arguments of a function or an aggregate that takes a row as one of them; `None` if there is none, or it does

@@ -9,7 +9,7 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut at = 0;
     while at < tokens.len() {
         match &tokens[at].token {
-            Token::SingleQuotedString(_) => continue_at(&mut tokens, at),
+            Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_) => continue_at(&mut tokens, at),
             Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("u") => {
                 identifier_at(&mut tokens, at);
             }
@@ -39,23 +39,30 @@ fn blank(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// `'a'`, a line break, `'b'`: one literal.
+/// `'a'`, a line break, `'b'`: one literal. Behind `E'a'` only what has no backslash: that it is an escape there is not
+/// known any more.
 fn continue_at(tokens: &mut [TokenWithSpan], at: usize) {
+    let (first, escapes) = match &tokens[at].token {
+        Token::SingleQuotedString(first) => (first, false),
+        Token::EscapedStringLiteral(first) => (first, true),
+        _ => return,
+    };
     let mut whole: Option<String> = None;
     let mut end = at + 1;
     loop {
         let (more, lines) = next(tokens, end);
-        let (Token::SingleQuotedString(first), Some(Token::SingleQuotedString(rest)), true) =
-            (&tokens[at].token, tokens.get(more).map(|token| &token.token), lines)
-        else {
-            break;
-        };
-        whole.get_or_insert_with(|| first.clone()).push_str(rest);
+        match tokens.get(more).map(|token| &token.token) {
+            Some(Token::SingleQuotedString(rest)) if lines && !(escapes && rest.contains('\\')) => {
+                whole.get_or_insert_with(|| first.clone()).push_str(rest);
+            }
+            _ => break,
+        }
         end = more + 1;
     }
     if let Some(whole) = whole {
         blank(&mut tokens[at + 1..end]);
-        tokens[at].token = Token::SingleQuotedString(whole);
+        tokens[at].token =
+            if escapes { Token::EscapedStringLiteral(whole) } else { Token::SingleQuotedString(whole) };
     }
 }
 

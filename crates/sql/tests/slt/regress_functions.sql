@@ -86,3 +86,6 @@ select string_agg(distinct w, ',' order by w), string_agg(distinct t, ',' order 
 select string_agg(distinct w::text, ',' order by w) from words;
 select string_agg(distinct w, ',' order by w::text) from words;
 select string_agg(distinct t, ',' order by w) from words;
+select to_json('pg_class'::regclass), jsonb_build_object('t', 'int4'::regtype, 'o', 23::oid), json_agg(c) from (select 'pg_type'::regclass as c) s;
+select row_to_json(s), to_jsonb(s) from (select 'pg_type'::regclass as c, 1 as i) s;
+select json_object_agg('k', 'pg_type'::regclass), jsonb_agg('text'::regtype);

@@ -84,3 +84,5 @@ select unistr('\d8');
 select unistr('\0000');
 select array['1', 2, null]::text[], array[1, '2.5']::numeric[], array['a', 'bcd']::varchar(2)[], array[1, 2.5]::int[], array['2024-01-01', 'infinity']::date[], array[array[1], array[2]]::text[], array[1.5, 'nan']::float8[];
 select array[1, 'x']::int[];
+select E'a\\tb'
+  'c' as joined;
