@@ -89,3 +89,5 @@ select string_agg(distinct t, ',' order by w) from words;
 select to_json('pg_class'::regclass), jsonb_build_object('t', 'int4'::regtype, 'o', 23::oid), json_agg(c) from (select 'pg_type'::regclass as c) s;
 select row_to_json(s), to_jsonb(s) from (select 'pg_type'::regclass as c, 1 as i) s;
 select json_object_agg('k', 'pg_type'::regclass), jsonb_agg('text'::regtype);
+select 'aä' similar to 'a#ä' escape '#', 'aé%' similar to 'a\é\%', 'ä' similar to '[#ä]' escape '#', substring('xäyz' from '%#"ä_#"%' for '#');
+select regexp_instr('aäb', 'b'), regexp_instr('', ''), regexp_substr('', 'a*') = '', regexp_count('', 'x*');

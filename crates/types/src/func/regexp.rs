@@ -560,6 +560,8 @@ fn similar_to(pattern: &str, escape: Option<char>) -> Result<String> {
                         }
                     });
                 }
+                // letters beyond ASCII have no meaning behind a backslash
+                Some(next) if !next.is_ascii() => out.push(next),
                 // an escape of regular expressions may be meant, such as that of digits
                 Some(next) => {
                     out.push('\\');
