@@ -20,6 +20,10 @@ pub enum IntervalStyle {
     /// `1 year 2 mons -3 days +04:05:06`
     #[default]
     Postgres,
+    /// `@ 1 year 2 mons -3 days 4 hours 5 mins 6 secs`
+    PostgresVerbose,
+    /// `+1-2 -3 +4:05:06`; a sign in front of an interval that is read counts for all of it
+    SqlStandard,
     /// `P1Y2M-3DT4H5M6S`
     Iso8601,
 }

@@ -1,7 +1,10 @@
 //! Input of intervals: `1 year 2 mons`, `@ 3 days ago`, `1-2`, `04:05:06`, `P1Y2M3DT4H5M6S`.
+//!
+//! A sign is part of its number here, for the least number has no positive counterpart.
 
 use crate::calendar::{DAY_MICROS, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS};
-use crate::datetime::{Bad, Field, error, split};
+use crate::datetime::{Bad, Field, error, fraction_micros, split};
+use crate::env::{Env, IntervalStyle};
 use crate::error::Result;
 use crate::interval::Interval;
 use crate::ty::Type;
@@ -70,12 +73,11 @@ impl Sum {
     }
 
     fn add_micros(&mut self, whole: i64, fraction: f64, unit: i64) -> Parsed<()> {
-        let part = (fraction * unit as f64).round_ties_even() as i64;
-        let sum = whole
-            .checked_mul(unit)
-            .and_then(|v| v.checked_add(part))
-            .and_then(|v| v.checked_add(self.micros));
-        self.micros = sum.ok_or(Bad::Interval)?;
+        let part = fraction * unit as f64;
+        // half a microsecond is dropped, unlike that of a clock
+        let rounded = if part.fract().abs() > 0.5 { part.trunc() + part.signum() } else { part.trunc() };
+        let sum = whole.checked_mul(unit).and_then(|v| v.checked_add(self.micros));
+        self.micros = sum.and_then(|v| v.checked_add(rounded as i64)).ok_or(Bad::Interval)?;
         Ok(())
     }
 
@@ -130,26 +132,24 @@ impl Sum {
     fn clock(&mut self, text: &str, negative: bool, range: Option<i32>) -> Parsed<()> {
         self.mark(SECONDS | 1 << Unit::Minute as u32 | 1 << Unit::Hour as u32)?;
         let parts: Vec<&str> = text.split(':').collect();
-        let seconds = |text: &str| -> Parsed<(i64, f64)> {
+        let seconds = |text: &str| -> Parsed<(i64, i64)> {
             let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-            Ok((int(whole)?, fraction(part)?))
+            Ok((int(whole)?, fraction_micros(part).ok_or(Bad::Format)?))
         };
         let minute_to_second = range == Some(typename::MINUTE | typename::SECOND);
         let (hours, minutes, (seconds, part)) = match parts[..] {
             [h, m] if m.contains('.') => (0, int(h)?, seconds(m)?),
             [m, s] if minute_to_second => (0, int(m)?, seconds(s)?),
-            [h, m] => (int(h)?, int(m)?, (0, 0.0)),
+            [h, m] => (int(h)?, int(m)?, (0, 0)),
             [h, m, s] => (int(h)?, int(m)?, seconds(s)?),
             _ => return Err(Bad::Format),
         };
         if minutes > 59 || seconds > 60 {
             return Err(Bad::Interval);
         }
-        let sign = if negative { -1 } else { 1 };
-        let micros = |v: i64, unit: i64| v.checked_mul(unit * sign).ok_or(Bad::Interval);
-        self.add_micros(micros(hours, HOUR_MICROS)?, 0.0, 1)?;
-        self.add_micros(micros(minutes, MINUTE_MICROS)?, 0.0, 1)?;
-        self.add_micros(seconds * sign, part * sign as f64, SECOND_MICROS)
+        let rest = minutes * MINUTE_MICROS + seconds * SECOND_MICROS + part;
+        let total = hours.checked_mul(HOUR_MICROS).and_then(|v| v.checked_add(rest)).ok_or(Bad::Interval)?;
+        self.add_micros(if negative { -total } else { total }, 0.0, 1)
     }
 
     fn finish(self, before: bool) -> Parsed<Interval> {
@@ -168,10 +168,20 @@ impl Sum {
 }
 
 fn int(text: &str) -> Parsed<i64> {
-    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+    signed(text, false)
+}
+
+/// A number of digits, below zero if there was a sign in front of them.
+fn signed(digits: &str, negative: bool) -> Parsed<i64> {
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(Bad::Format);
     }
-    text.parse().map_err(|_| Bad::Interval)
+    let v = digits.bytes().try_fold(0_i64, |v, digit| {
+        let v = v.checked_mul(10)?;
+        let digit = i64::from(digit - b'0');
+        if negative { v.checked_sub(digit) } else { v.checked_add(digit) }
+    });
+    v.ok_or(Bad::Interval)
 }
 
 /// The digits behind a point.
@@ -198,8 +208,18 @@ fn default_unit(range: Option<i32>) -> Unit {
     }
 }
 
+/// Whether the sign that an interval begins with counts for all of it: so the SQL standard reads it, unless there are
+/// more signs.
+fn is_all_negative(fields: &[Field], style: IntervalStyle) -> bool {
+    let has_sign = |field: &Field| matches!(field, Field::Signed(_) | Field::SignedWord(_));
+    style == IntervalStyle::SqlStandard
+        && matches!(fields.first(), Some(Field::Signed(text)) if text.starts_with('-'))
+        && !fields[1..].iter().any(has_sign)
+}
+
 /// Reads from the end, so that a unit is known before its number.
-fn read(fields: &[Field], range: Option<i32>) -> Parsed<Interval> {
+fn read(fields: &[Field], range: Option<i32>, style: IntervalStyle) -> Parsed<Interval> {
+    let all_negative = is_all_negative(fields, style);
     let mut sum = Sum::default();
     let mut unit: Option<Unit> = None;
     let mut before = false;
@@ -207,7 +227,7 @@ fn read(fields: &[Field], range: Option<i32>) -> Parsed<Interval> {
     for field in fields.iter().rev() {
         match field {
             Field::Time(text) => {
-                sum.clock(text, false, range)?;
+                sum.clock(text, all_negative, range)?;
                 unit = Some(Unit::Day);
                 any = true;
             }
@@ -222,21 +242,22 @@ fn read(fields: &[Field], range: Option<i32>) -> Parsed<Interval> {
                     b'+' => (false, &text[1..]),
                     _ => (false, text.as_str()),
                 };
-                let sign = if negative { -1 } else { 1 };
+                let negative = negative || all_negative;
                 if let Some((years, months)) = body.split_once('-') {
                     let months = int(months)?;
                     if months >= 12 {
                         return Err(Bad::Interval);
                     }
-                    let total = int(years)?.checked_mul(12).and_then(|v| v.checked_add(months));
+                    let months = if negative { -months } else { months };
+                    let total = signed(years, negative)?.checked_mul(12).and_then(|v| v.checked_add(months));
                     sum.mark(1 << Unit::Year as u32 | 1 << Unit::Month as u32)?;
-                    sum.add_months(total.ok_or(Bad::Interval)? * sign)?;
+                    sum.add_months(total.ok_or(Bad::Interval)?)?;
                 } else {
                     let (whole, part) = body.split_once('.').unwrap_or((body, ""));
-                    let whole = if whole.is_empty() { 0 } else { int(whole)? };
-                    let part = fraction(part)? * sign as f64;
+                    let whole = if whole.is_empty() { 0 } else { signed(whole, negative)? };
+                    let part = fraction(part)? * if negative { -1.0 } else { 1.0 };
                     let own = unit.unwrap_or_else(|| default_unit(range));
-                    sum.add(own, whole * sign, part)?;
+                    sum.add(own, whole, part)?;
                     // what stands before hours is days
                     if own == Unit::Hour {
                         unit = Some(Unit::Day);
@@ -252,82 +273,138 @@ fn read(fields: &[Field], range: Option<i32>) -> Parsed<Interval> {
     if any { sum.finish(before) } else { Err(Bad::Format) }
 }
 
-/// `P1Y2M3DT4H5M6S`, `P1W`, `P0001-02-03T04:05:06`.
+/// A number of ISO 8601, and the width of the digits that it starts with.
+struct IsoNumber {
+    whole: i64,
+    part: f64,
+    width: usize,
+}
+
+/// Takes a number off the front of a text. What is larger than a float holds exactly is refused.
+fn take_number(rest: &mut &str) -> Parsed<IsoNumber> {
+    const MAX: f64 = 1e15;
+    let bytes = rest.as_bytes();
+    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let sign = usize::from(bytes.first() == Some(&b'-'));
+    let width = digits(sign);
+    let mut end = sign + width;
+    let mut any = width;
+    if bytes.get(end) == Some(&b'.') {
+        let more = digits(end + 1);
+        any += more;
+        end += 1 + more;
+    }
+    if any == 0 {
+        return Err(Bad::Format);
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let exponent = digits(end + 1 + sign);
+        if exponent > 0 {
+            end += 1 + sign + exponent;
+        }
+    }
+    let v: f64 = rest[..end].parse().map_err(|_| Bad::Format)?;
+    if !(-MAX..=MAX).contains(&v) {
+        return Err(Bad::Interval);
+    }
+    *rest = &rest[end..];
+    Ok(IsoNumber { whole: v.trunc() as i64, part: v.fract(), width })
+}
+
+/// `P1Y2M3DT4H5M6S`, `P1W`, and without units `P0001-02-03T04:05:06` and `P00010203T040506`.
 fn read_iso(text: &str) -> Parsed<Interval> {
     let mut sum = Sum::default();
     let mut rest = text.strip_prefix('P').filter(|rest| !rest.is_empty()).ok_or(Bad::Format)?;
     let mut in_time = false;
+    // whether this side of the T has a number with a unit, beside which none may be without
+    let mut has_unit = false;
     while !rest.is_empty() {
         if let Some(after) = rest.strip_prefix('T') {
-            if in_time || after.is_empty() {
-                return Err(Bad::Format);
-            }
-            in_time = true;
-            rest = after;
+            (rest, in_time, has_unit) = (after, true, false);
             continue;
         }
-        let (sign, body) = match rest.as_bytes()[0] {
-            b'-' => (-1, &rest[1..]),
-            b'+' => (1, &rest[1..]),
-            _ => (1, rest),
-        };
-        let len = body.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
-        let (number, after) = body.split_at(len);
-        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-        if whole.is_empty() && part.is_empty() {
-            return Err(Bad::Format);
-        }
-        let whole = if whole.is_empty() { 0 } else { int(whole)? } * sign;
-        let part = fraction(part)? * sign as f64;
-        // the alternative form has separators instead of units
-        let unit = match (after.as_bytes().first(), in_time) {
-            (Some(b'Y'), false) => Unit::Year,
-            (Some(b'M'), false) => Unit::Month,
-            (Some(b'W'), false) => Unit::Week,
-            (Some(b'D'), false) => Unit::Day,
-            (Some(b'H'), true) => Unit::Hour,
-            (Some(b'M'), true) => Unit::Minute,
-            (Some(b'S'), true) => Unit::Second,
-            (Some(b'-' | b':') | None | Some(b'T'), _) => return read_iso_alternative(text),
+        let number = take_number(&mut rest)?;
+        let IsoNumber { whole, part, width } = number;
+        let unit = rest.as_bytes().first().copied();
+        match (unit, in_time) {
+            (Some(b'Y'), false) => sum.add_years(whole, part, 1)?,
+            (Some(b'M'), false) => {
+                sum.add_months(whole)?;
+                sum.add_days(0, part, 30)?;
+            }
+            (Some(b'W'), false) => sum.add_days(whole, part, 7)?,
+            (Some(b'D'), false) => sum.add_days(whole, part, 1)?,
+            (Some(b'H'), true) => sum.add_micros(whole, part, HOUR_MICROS)?,
+            (Some(b'M'), true) => sum.add_micros(whole, part, MINUTE_MICROS)?,
+            (Some(b'S'), true) => sum.add_micros(whole, part, SECOND_MICROS)?,
+            _ if has_unit => return Err(Bad::Format),
+            (None | Some(b'T'), false) if width == 8 => {
+                sum.add_years(whole / 10_000, 0.0, 1)?;
+                sum.add_months(whole / 100 % 100)?;
+                sum.add_days(whole % 100, part, 1)?;
+                continue;
+            }
+            (None | Some(b'T' | b'-'), false) => {
+                read_iso_date(&mut sum, &number, &mut rest)?;
+                continue;
+            }
+            (None, true) if width == 6 => {
+                sum.add_micros(whole / 10_000, 0.0, HOUR_MICROS)?;
+                sum.add_micros(whole / 100 % 100, 0.0, MINUTE_MICROS)?;
+                // PostgreSQL takes the fraction for one of a microsecond
+                sum.add_micros(whole % 100, 0.0, SECOND_MICROS)?;
+                sum.add_micros(0, part, 1)?;
+                break;
+            }
+            (None | Some(b':'), true) => {
+                read_iso_time(&mut sum, &number, &mut rest)?;
+                break;
+            }
             _ => return Err(Bad::Format),
-        };
-        sum.add(unit, whole, part)?;
-        rest = &after[1..];
+        }
+        rest = &rest[1..];
+        has_unit = true;
     }
     sum.finish(false)
 }
 
-fn read_iso_alternative(text: &str) -> Parsed<Interval> {
-    let mut sum = Sum::default();
-    let body = text.strip_prefix('P').ok_or(Bad::Format)?;
-    let (date, time) = body.split_once('T').map_or((body, None), |(date, time)| (date, Some(time)));
-    let mut parts = date.split('-').filter(|part| !part.is_empty());
-    for unit in [Unit::Year, Unit::Month, Unit::Day] {
-        if let Some(part) = parts.next() {
-            sum.add(unit, int(part)?, 0.0)?;
-        }
+/// The rest of `0001-02-03`, up to a `T`.
+fn read_iso_date(sum: &mut Sum, years: &IsoNumber, rest: &mut &str) -> Parsed<()> {
+    sum.add_years(years.whole, years.part, 1)?;
+    let Some(mut after) = rest.strip_prefix('-') else { return Ok(()) };
+    let months = take_number(&mut after)?;
+    sum.add_months(months.whole)?;
+    sum.add_days(0, months.part, 30)?;
+    if let Some(more) = after.strip_prefix('-') {
+        after = more;
+        let days = take_number(&mut after)?;
+        sum.add_days(days.whole, days.part, 1)?;
     }
-    if parts.next().is_some() {
-        return Err(Bad::Format);
+    *rest = after;
+    if after.is_empty() || after.starts_with('T') { Ok(()) } else { Err(Bad::Format) }
+}
+
+/// The rest of `04:05:06`, up to the end.
+fn read_iso_time(sum: &mut Sum, hours: &IsoNumber, rest: &mut &str) -> Parsed<()> {
+    sum.add_micros(hours.whole, hours.part, HOUR_MICROS)?;
+    for unit in [MINUTE_MICROS, SECOND_MICROS] {
+        let Some(after) = rest.strip_prefix(':') else { break };
+        *rest = after;
+        let number = take_number(rest)?;
+        sum.add_micros(number.whole, number.part, unit)?;
     }
-    if let Some(time) = time {
-        if time.contains(':') {
-            sum.clock(time, false, None)?;
-        } else {
-            sum.add(Unit::Hour, int(time)?, 0.0)?;
-        }
-    }
-    sum.finish(false)
+    if rest.is_empty() { Ok(()) } else { Err(Bad::Format) }
 }
 
 /// Reads an interval.
-pub(crate) fn parse(text: &str, ty: Type) -> Result<Interval> {
-    let trimmed = crate::numeric::trim(text);
-    let parsed = if trimmed.starts_with('P') {
-        read_iso(trimmed)
+pub(crate) fn parse(text: &str, ty: Type, env: &Env) -> Result<Interval> {
+    let parsed = if text.starts_with('P') {
+        read_iso(text)
     } else {
         // words never join digits here: 1h30m
-        split(text, |_| true).ok_or(Bad::Format).and_then(|fields| read(&fields, ty.interval_range()))
+        let fields = split(text, |_| true).ok_or(Bad::Format);
+        fields.and_then(|fields| read(&fields, ty.interval_range(), env.interval_style))
     };
     parsed.map_err(|bad| error(bad, text, "interval"))?.to_typmod(ty)
 }

@@ -9,6 +9,8 @@ use crate::interval::Interval;
 pub(crate) fn write(v: &Interval, style: IntervalStyle, out: &mut Vec<u8>) {
     match style {
         IntervalStyle::Postgres => write_postgres(v, out),
+        IntervalStyle::PostgresVerbose => write_verbose(v, out),
+        IntervalStyle::SqlStandard => write_sql(v, out),
         IntervalStyle::Iso8601 => write_iso(v, out),
     }
 }
@@ -41,6 +43,76 @@ fn write_postgres(v: &Interval, out: &mut Vec<u8>) {
     }
 }
 
+/// `@ 1 year 2 mons -3 days 4 hours 5 mins 6.7 secs`; the sign of the first part counts for all that follows.
+fn write_verbose(v: &Interval, out: &mut Vec<u8>) {
+    out.push(b'@');
+    let mut ago = None;
+    let mut sign_of = |negative: bool| if *ago.get_or_insert(negative) == negative { "" } else { "-" };
+    let parts = [
+        (i64::from(v.months / 12), "year"),
+        (i64::from(v.months % 12), "mon"),
+        (i64::from(v.days), "day"),
+        (v.micros / HOUR_MICROS, "hour"),
+        (v.micros % HOUR_MICROS / MINUTE_MICROS, "min"),
+    ];
+    for (value, unit) in parts.into_iter().filter(|(value, _)| *value != 0) {
+        let (sign, value) = (sign_of(value < 0), value.unsigned_abs());
+        let plural = if value == 1 && sign.is_empty() { "" } else { "s" };
+        out.extend_from_slice(format!(" {sign}{value} {unit}{plural}").as_bytes());
+    }
+    let seconds = v.micros % MINUTE_MICROS;
+    if seconds != 0 {
+        let sign = sign_of(seconds < 0);
+        let plural = if seconds.abs() == SECOND_MICROS { "" } else { "s" };
+        out.extend_from_slice(format!(" {sign}{} sec{plural}", decimal(seconds.abs())).as_bytes());
+    }
+    match ago {
+        None => out.extend_from_slice(b" 0"),
+        Some(true) => out.extend_from_slice(b" ago"),
+        Some(false) => {}
+    }
+}
+
+/// `1-2`, `3 4:05:06.7`, and with signs what the standard has no form for: `+1-2 -3 +4:05:06.7`.
+fn write_sql(v: &Interval, out: &mut Vec<u8>) {
+    let parts = [i64::from(v.months), i64::from(v.days), v.micros];
+    let negative = parts.iter().any(|part| *part < 0);
+    let positive = parts.iter().any(|part| *part > 0);
+    let has_time = v.days != 0 || v.micros != 0;
+    let months = |all: u32| format!("{}-{}", all / 12, all % 12);
+    let clock = |all: u64| {
+        let (hours, rest) = (all / HOUR_MICROS as u64, all % HOUR_MICROS as u64);
+        let (minutes, seconds) = (rest / MINUTE_MICROS as u64, rest % MINUTE_MICROS as u64);
+        let pad = if seconds < 10 * SECOND_MICROS as u64 { "0" } else { "" };
+        format!("{hours}:{minutes:02}:{pad}{}", decimal(seconds as i64))
+    };
+    let (all_months, days) = (v.months.unsigned_abs(), v.days.unsigned_abs());
+    let micros = v.micros.unsigned_abs();
+    let text = if !negative && !positive {
+        "0".to_owned()
+    } else if (negative && positive) || (v.months != 0 && has_time) {
+        let sign = |part: i64| if part < 0 { '-' } else { '+' };
+        let [a, b, c] = parts.map(sign);
+        format!("{a}{} {b}{days} {c}{}", months(all_months), clock(micros))
+    } else {
+        let sign = if negative { "-" } else { "" };
+        if v.months != 0 {
+            format!("{sign}{}", months(all_months))
+        } else if v.days != 0 {
+            format!("{sign}{days} {}", clock(micros))
+        } else {
+            format!("{sign}{}", clock(micros))
+        }
+    };
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Microseconds as seconds, without zeros at the end.
+fn decimal(micros: i64) -> String {
+    let (whole, part) = (micros / SECOND_MICROS, micros % SECOND_MICROS);
+    if part == 0 { whole.to_string() } else { format!("{whole}.{part:06}").trim_end_matches('0').to_owned() }
+}
+
 /// `P1Y2M-3DT4H5M6.7S`
 fn write_iso(v: &Interval, out: &mut Vec<u8>) {
     if v.months == 0 && v.days == 0 && v.micros == 0 {
@@ -67,11 +139,8 @@ fn write_iso(v: &Interval, out: &mut Vec<u8>) {
         put(v.micros % HOUR_MICROS / MINUTE_MICROS, 'M');
         let seconds = v.micros % MINUTE_MICROS;
         if seconds != 0 {
-            let (whole, part) = (seconds / SECOND_MICROS, seconds % SECOND_MICROS);
             let sign = if seconds < 0 { "-" } else { "" };
-            let fraction = if part == 0 { String::new() } else { format!(".{:06}", part.abs()) };
-            let fraction = fraction.trim_end_matches('0');
-            out.extend_from_slice(format!("{sign}{}{fraction}S", whole.abs()).as_bytes());
+            out.extend_from_slice(format!("{sign}{}S", decimal(seconds.abs())).as_bytes());
         }
     }
 }

@@ -38,12 +38,12 @@ pub fn to_record(env: &Env, types: &[Type], row: &[Value]) -> Value {
     Value::text(String::from_utf8_lossy(&out))
 }
 
-/// A row as a JSON object, with the names of its columns as keys.
-pub fn row_to_json(env: &Env, names: &[String], types: &[Type], row: &[Value]) -> Value {
+/// A row as a JSON object, with the names of its columns as keys. With `lines`, every member is on a line of its own.
+pub fn row_to_json(env: &Env, names: &[String], types: &[Type], row: &[Value], lines: bool) -> Value {
     let mut out = vec![b'{'];
     for (number, ((name, &ty), value)) in names.iter().zip(types).zip(row).enumerate() {
         if number > 0 {
-            out.push(b',');
+            out.extend_from_slice(if lines { b",\n " } else { b"," });
         }
         write_string(name, &mut out);
         out.push(b':');

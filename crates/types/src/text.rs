@@ -282,7 +282,7 @@ impl Value {
             Base::Time => datetime::parse_time(text, ty, env)?,
             Base::Timestamp => datetime::parse_timestamp(text, ty, env)?,
             Base::Timestamptz => datetime::parse_timestamptz(text, ty, env)?,
-            Base::Interval => Self::Interval(interval_parse::parse(text, ty)?),
+            Base::Interval => Self::Interval(interval_parse::parse(text, ty, env)?),
             Base::Uuid => Self::Uuid(parse_uuid(text)?),
             Base::Json => {
                 Json::check(text, "json")?;

@@ -354,6 +354,11 @@ impl Type {
             )
     }
 
+    /// Whether every text is a value of it as it stands: a `name` is cut, JSON is checked, and a `char` loses blanks.
+    pub fn takes_any_text(self) -> bool {
+        !self.array && matches!(self.base, Base::Text | Base::Varchar | Base::Unknown) && self.typmod < 0
+    }
+
     /// Whether values of it are kept as [`crate::Value::Oid`].
     pub fn is_oid(self) -> bool {
         !self.array

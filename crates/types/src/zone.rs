@@ -32,6 +32,8 @@ enum Name {
     /// The tz database knows it.
     Database,
     Fixed,
+    /// A zone as POSIX writes it, in upper case.
+    Posix(String),
     /// An abbreviation that has meant several offsets, in upper case: the zone says what it meant at a time.
     Changed(String),
 }
@@ -90,18 +92,45 @@ impl Zone {
         matches!(self.name, Name::Database) && self.zone != TimeZone::UTC
     }
 
+    /// A zone as POSIX writes it: a name, which may be missing, how far west of UTC it lies, and what else it has in
+    /// summer. None if it is none.
+    pub fn posix(text: &str) -> Option<Self> {
+        const MAX_LENGTH: usize = 255;
+        if text.len() > MAX_LENGTH {
+            return None;
+        }
+        let text = text.to_ascii_uppercase();
+        let rest = match text.strip_prefix('<') {
+            Some(quoted) => quoted.split_once('>')?.1,
+            None => text.trim_start_matches(|c: char| !(c.is_ascii_digit() || matches!(c, ',' | '-' | '+'))),
+        };
+        let (west, rest) = posix_offset(rest)?;
+        let zone = if rest.is_empty() {
+            TimeZone::fixed(Offset::from_seconds(-west).ok()?)
+        } else {
+            // without a rule, that of the United States is meant
+            let rule = if rest.contains(',') { "" } else { ",M3.2.0,M11.1.0" };
+            TimeZone::posix(&format!("{text}{rule}")).ok()?
+        };
+        Some(Self { zone, name: Name::Posix(text) })
+    }
+
     /// The name, as `SHOW TimeZone` prints it.
     pub fn name(&self) -> String {
         match &self.name {
             Name::Database => self.zone.iana_name().unwrap_or("UTC").to_owned(),
-            Name::Changed(name) => name.clone(),
+            Name::Changed(name) | Name::Posix(name) => name.clone(),
             Name::Fixed => {
                 let east = self.zone.to_offset(jiff::Timestamp::UNIX_EPOCH).seconds();
                 let mut name = String::from("<");
                 write_offset(east, &mut name);
                 name.push('>');
                 // POSIX counts west
-                write_offset(-east, &mut name);
+                if east == 0 {
+                    name.push_str("-00");
+                } else {
+                    write_offset(-east, &mut name);
+                }
                 name
             }
         }
@@ -124,7 +153,14 @@ impl Zone {
                 write_offset(self.offset_at(utc_micros), &mut name);
                 name
             }
-            Name::Database => self.zone.to_offset_info(instant(utc_micros)).abbreviation().to_owned(),
+            Name::Posix(name) if self.zone.to_fixed_offset().is_ok() => {
+                let end = |c: char| c.is_ascii_digit() || matches!(c, ',' | '-' | '+');
+                let quoted = name.strip_prefix('<').and_then(|quoted| quoted.split_once('>'));
+                quoted.map_or_else(|| name.split(end).next().unwrap_or(""), |(name, _)| name).to_owned()
+            }
+            Name::Database | Name::Posix(_) => {
+                self.zone.to_offset_info(instant(utc_micros)).abbreviation().to_owned()
+            }
         }
     }
 
@@ -205,6 +241,29 @@ pub(crate) fn write_offset(east: i32, out: &mut String) {
     if seconds != 0 {
         let _ = write!(out, ":{seconds:02}");
     }
+}
+
+/// `8`, `-4:15` or `+05:30:15` at the start of a text, in seconds, and what follows it.
+fn posix_offset(text: &str) -> Option<(i32, &str)> {
+    /// A week, as it is bounded in rules of the tz database.
+    const MAX_HOURS: i32 = 167;
+    let (sign, mut rest) = match text.as_bytes().first()? {
+        b'-' => (-1, &text[1..]),
+        b'+' => (1, &text[1..]),
+        _ => (1, text),
+    };
+    let mut seconds = 0;
+    for (unit, max) in [(3_600, MAX_HOURS), (60, 59), (1, 60)] {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let v: i32 = rest[..digits].parse().ok().filter(|v| *v <= max)?;
+        seconds += v * unit;
+        rest = &rest[digits..];
+        match rest.strip_prefix(':') {
+            Some(behind) if unit > 1 => rest = behind,
+            _ => break,
+        }
+    }
+    Some((sign * seconds, rest))
 }
 
 /// Whether an offset may be written: less than 16 hours.

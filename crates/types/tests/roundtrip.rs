@@ -283,6 +283,14 @@ fn every_signature_is_read() {
 }
 
 #[test]
+fn no_signature_is_registered_twice() {
+    let mut seen = std::collections::HashSet::new();
+    for function in all_functions() {
+        assert!(seen.insert(format!("{}{:?}", function.name, function.params)), "{function:?}");
+    }
+}
+
+#[test]
 fn deep_json_is_refused_before_the_stack_ends() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let deep = |n: usize| format!("{}1{}", open.repeat(n), close.repeat(n));

@@ -146,6 +146,22 @@ impl Binder<'_> {
         if ty.array && is_empty_array(expr) {
             return self.coerce(Typed::constant(Value::text("{}"), Type::UNKNOWN), ty, Context::Explicit);
         }
+        // each element is cast, so that they need not have a type in common
+        if let (Ast::Array(array), Some(element)) = (expr, ty.element().filter(|_| ty.array))
+            && !array.elem.iter().any(|element| matches!(element, Ast::Array(_)))
+        {
+            let list: Vec<Typed> = array.elem.iter().map(|ast| self.expr(ast)).collect::<Result<_>>()?;
+            // of arrays an array of more dimensions is made
+            if list.iter().any(|typed| typed.ty.array) {
+                let typed = self.array_of(list)?;
+                return self.coerce(typed, ty, Context::Explicit);
+            }
+            let mut exprs = Vec::with_capacity(list.len());
+            for typed in list {
+                exprs.push(self.coerce(typed, element, Context::Explicit)?.expr);
+            }
+            return Ok(Typed::new(Expr::Array(element.plain(), exprs), ty));
+        }
         if ty == Type::TEXT
             && let Some(row) = self.row_value(expr, RowForm::Record)?
         {
@@ -206,6 +222,10 @@ impl Binder<'_> {
         for element in elements {
             list.push(self.expr(element)?);
         }
+        self.array_of(list)
+    }
+
+    fn array_of(&mut self, list: Vec<Typed>) -> Result<Typed> {
         if list.is_empty() {
             let what = "cannot determine type of empty array";
             return Err(SqlError::new(SqlState::INDETERMINATE_DATATYPE, what)

@@ -1,6 +1,7 @@
 //! Calls of functions: plain ones, aggregates, window functions, those of the session, those that return sets.
 
 use super::expr::{is_named, last_name};
+use super::names::fold;
 use super::scope::Scope;
 use super::tail::sort_key;
 use super::{Binder, Typed, unsupported};
@@ -10,10 +11,10 @@ use crate::plan::expr::{Ask, Expr};
 use crate::plan::window::OwnFn;
 use crate::plan::{Aggregate, SetItem, SortKey};
 use scaledb_types::cast::{Context, find_cast};
-use scaledb_types::func::{resolve_function, resolve_operator};
-use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use scaledb_types::func::{named_parameters, resolve_function, resolve_operator};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
-    DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    self, DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
     FunctionArguments, OrderByExpr,
 };
 
@@ -130,7 +131,14 @@ impl Binder<'_> {
         if let Some(row) = self.row_args(&name, list)?.and_then(|mut args| args.pop()) {
             return Ok(row);
         }
-        let args = self.args(list)?;
+        if let Some(typed) = self.clock(&name, list)? {
+            return Ok(typed);
+        }
+        let args = if list.iter().any(|arg| matches!(arg, FunctionArg::Named { .. })) {
+            self.named_args(&name, list)?
+        } else {
+            self.args(list)?
+        };
         if name == "grouping" && function.name.0.len() == 1 {
             return self.grouping(args);
         }
@@ -202,6 +210,74 @@ impl Binder<'_> {
         list.iter().map(|arg| plain_arg(arg).and_then(|ast| self.expr(ast))).collect()
     }
 
+    /// `current_timestamp(3)` and the like: the number says how many digits of a second are kept. `None` if it is
+    /// something else.
+    fn clock(&mut self, name: &str, list: &[FunctionArg]) -> Result<Option<Typed>> {
+        let ty = match name {
+            "current_timestamp" => "timestamptz",
+            "localtimestamp" => "timestamp",
+            "localtime" => "time",
+            _ => return Ok(None),
+        };
+        let [arg] = list else { return Ok(None) };
+        let Ast::Value(ast::ValueWithSpan { value: ast::Value::Number(digits, _), .. }) = plain_arg(arg)?
+        else {
+            return Ok(None);
+        };
+        let to = Type::parse(&format!("{ty}({digits})"))?;
+        let now = self.call_typed(name, Vec::new())?;
+        self.coerce(now, to, Context::Explicit).map(Some)
+    }
+
+    /// Arguments some of which have names, in the order of the function's parameters; what is not given is the default.
+    fn named_args(&mut self, name: &str, list: &[FunctionArg]) -> Result<Vec<Typed>> {
+        let syntax = |what: String| Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        let Some(parameters) = named_parameters(name) else {
+            return Err(unsupported(format!("an argument with a name, in a call of {name},")));
+        };
+        let mut given: Vec<Option<Typed>> = parameters.iter().map(|_| None).collect();
+        let mut types = Vec::new();
+        let mut misplaced = false;
+        let (mut named, mut placed) = (false, 0);
+        for (at, arg) in list.iter().enumerate() {
+            let (at, ast) = match arg {
+                FunctionArg::Named { name, arg: FunctionArgExpr::Expr(ast), .. } => {
+                    if !std::mem::replace(&mut named, true) {
+                        placed = types.len();
+                    }
+                    let name = fold(name);
+                    let at = parameters.iter().position(|(known, _)| *known == name);
+                    // one that is given by its place as well is a parameter of no function
+                    if at.is_some_and(|at| at >= placed && given[at].is_some()) {
+                        return syntax(format!("argument name \"{name}\" used more than once"));
+                    }
+                    (at, ast)
+                }
+                _ if named => return syntax("positional argument cannot follow named argument".to_owned()),
+                other => (Some(at).filter(|at| *at < parameters.len()), plain_arg(other)?),
+            };
+            let typed = self.expr(ast)?;
+            types.push(typed.ty);
+            match at.filter(|at| given[*at].is_none()) {
+                Some(at) => given[at] = Some(typed),
+                None => misplaced = true,
+            }
+        }
+        let last = given.iter().rposition(Option::is_some).unwrap_or(0);
+        let mut args = Vec::new();
+        for (at, (typed, (_, default))) in given.into_iter().zip(parameters).enumerate() {
+            args.push(match (typed, default) {
+                (Some(typed), _) => typed,
+                (None, Some((ty, text))) => Typed::constant(Value::parse(text, *ty, self.env)?, *ty),
+                (None, None) => {
+                    misplaced |= at < last;
+                    break;
+                }
+            });
+        }
+        if misplaced { Err(no_function(name, &types)) } else { Ok(args) }
+    }
+
     /// A call of a function that is not an aggregate.
     pub(crate) fn call_typed(&mut self, name: &str, mut args: Vec<Typed>) -> Result<Typed> {
         match name {
@@ -241,6 +317,9 @@ impl Binder<'_> {
             }
             self.volatile += usize::from(!function.is_stable());
             return Ok(Typed::new(Expr::Session(Box::new((function.clone(), exprs))), function.result()));
+        }
+        if name.contains("json") {
+            args = self.printed(args)?;
         }
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
         // a row is text: its fields are not known any more
@@ -365,6 +444,9 @@ impl Binder<'_> {
             None if star => Vec::new(),
             None => self.args(list)?,
         };
+        if name.contains("json") {
+            args = self.printed(args)?;
+        }
         let order = match order {
             Order::Of(order) => order,
             Order::Within(within) => {
@@ -380,7 +462,8 @@ impl Binder<'_> {
         }
         let (function, params) = AggregateFn::resolve(name, &types)?;
         let mut exprs = Vec::with_capacity(args.len());
-        let written: Vec<Expr> = args.iter().map(|arg| arg.expr.clone()).collect();
+        // as they are written: a cast that changes nothing makes another expression of an argument nevertheless
+        let written = args.clone();
         for (arg, param) in args.into_iter().zip(params) {
             exprs.push(self.coerce(arg, param, Context::Implicit)?.expr);
         }
@@ -388,7 +471,11 @@ impl Binder<'_> {
         for item in order {
             let Typed { expr: key, ty } = self.expr_decided(&item.expr)?;
             Self::refuse_row_key(ty)?;
-            if distinct && !exprs.iter().chain(&written).any(|arg| arg.same(&key)) {
+            let same = |(arg, cast): (&Typed, &Expr)| match arg.ty.base {
+                Base::Unknown => arg.expr.same(&key) || cast.same(&key),
+                _ => arg.expr.same(&key) && arg.ty == ty,
+            };
+            if distinct && !written.iter().zip(&exprs).any(same) {
                 let what = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
                 return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what));
             }

@@ -155,8 +155,23 @@ impl Binder<'_> {
         Ok(Typed::new(Expr::Call(Box::new((function, exprs))), result))
     }
 
+    /// `(a, b) OVERLAPS (c, d)`: not a comparison, but a call of a function of four arguments.
+    fn overlaps(&mut self, left: &[Ast], right: &[Ast]) -> Result<Typed> {
+        for (row, side) in [(left, "left"), (right, "right")] {
+            if row.len() != 2 {
+                let what = format!("wrong number of parameters on {side} side of OVERLAPS expression");
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+            }
+        }
+        let args: Result<Vec<Typed>> = left.iter().chain(right).map(|ast| self.expr(ast)).collect();
+        self.call_typed("overlaps", args?)
+    }
+
     /// `(a, b) < (c, d)`.
     pub(super) fn row_comparison(&mut self, name: &str, left: &[Ast], right: &[Ast]) -> Result<Typed> {
+        if name.eq_ignore_ascii_case("overlaps") {
+            return self.overlaps(left, right);
+        }
         if left.len() != right.len() {
             return Err(unequal_rows());
         }

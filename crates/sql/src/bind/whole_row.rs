@@ -3,13 +3,14 @@
 //! A row is text, so it is taken where nothing compares it: as a column of a result, in `count`, as JSON, in tests for
 //! NULL, for one of its fields, and in ORDER BY, which compares the fields.
 
+use super::expr::is_reg;
 use super::names::fold;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{RowForm, ScalarFn};
 use crate::plan::expr::Expr;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
-use sqlparser::ast::{Expr as Ast, FunctionArg, FunctionArgExpr, ObjectNamePart};
+use sqlparser::ast::{self, Expr as Ast, FunctionArg, FunctionArgExpr, ObjectNamePart};
 
 /// A row that a name means.
 struct WholeRow {
@@ -25,16 +26,28 @@ impl Binder<'_> {
     /// # Errors
     /// 0A000 for one that an outer join may leave out, if that cannot be seen.
     pub(super) fn row_value(&mut self, ast: &Ast, form: RowForm) -> Result<Option<Typed>> {
-        let Some(row) = self.whole_row(ast)? else { return Ok(None) };
+        let Some(mut row) = self.whole_row(ast)? else { return Ok(None) };
+        if form != RowForm::Record {
+            row.fields = self.printed(row.fields)?;
+        }
         let types = row.fields.iter().map(|field| field.ty).collect();
         let exprs = row.fields.into_iter().map(|field| field.expr).collect();
         let ty = match form {
             RowForm::Record => Type::RECORD,
-            RowForm::Json => Type::JSON,
+            RowForm::Json | RowForm::JsonLines => Type::JSON,
             RowForm::Jsonb => Type::JSONB,
         };
         let function = ScalarFn::row(form, row.names, types, row.key);
         Ok(Some(Typed::new(Expr::Call(Box::new((function, exprs))), ty)))
+    }
+
+    /// The values as JSON takes them: names of things are texts, for which the catalog is needed.
+    ///
+    /// # Errors
+    /// As [`Binder::session_cast`].
+    pub(super) fn printed(&mut self, values: Vec<Typed>) -> Result<Vec<Typed>> {
+        let each = values.into_iter();
+        each.map(|v| if is_reg(v.ty) { self.session_cast(v, Type::TEXT) } else { Ok(v) }).collect()
     }
 
     /// The arguments of a function or an aggregate that takes a row as one of them; `None` if there is none, or it does
@@ -43,7 +56,20 @@ impl Binder<'_> {
     /// # Errors
     /// As [`Binder::row_value`].
     pub(super) fn row_args(&mut self, name: &str, list: &[FunctionArg]) -> Result<Option<Vec<Typed>>> {
+        let literal = |arg: &FunctionArg| match super::function::plain_arg(arg) {
+            Ok(Ast::Value(ast::ValueWithSpan { value: ast::Value::Boolean(v), .. })) => Some(*v),
+            _ => None,
+        };
+        let (list, form) = match list {
+            [row, lines] if name == "row_to_json" => match literal(lines) {
+                Some(true) => (std::slice::from_ref(row), Some(RowForm::JsonLines)),
+                Some(false) => (std::slice::from_ref(row), None),
+                None => return Ok(None),
+            },
+            list => (list, None),
+        };
         let form = match name {
+            _ if let Some(form) = form => form,
             "count" | "array_agg" => RowForm::Record,
             "row_to_json" | "to_json" | "json_agg" => RowForm::Json,
             "to_jsonb" | "jsonb_agg" => RowForm::Jsonb,

@@ -33,6 +33,8 @@ enum Scalar {
 pub(crate) enum RowForm {
     Record,
     Json,
+    /// As `row_to_json(.., true)` has it.
+    JsonLines,
     Jsonb,
 }
 
@@ -52,7 +54,10 @@ impl Row {
         }
         match self.form {
             RowForm::Record => Ok(scaledb_types::to_record(env, &self.types, fields)),
-            RowForm::Json => Ok(scaledb_types::row_to_json(env, &self.names, &self.types, fields)),
+            RowForm::Json | RowForm::JsonLines => {
+                let lines = self.form == RowForm::JsonLines;
+                Ok(scaledb_types::row_to_json(env, &self.names, &self.types, fields, lines))
+            }
             RowForm::Jsonb => scaledb_types::row_to_jsonb(env, &self.names, &self.types, fields),
         }
     }
@@ -138,6 +143,7 @@ impl ScalarFn {
             Scalar::Row(row) => match row.form {
                 RowForm::Record => format!("ROW({})", args.join(", ")),
                 RowForm::Json => format!("row_to_json(ROW({}))", args.join(", ")),
+                RowForm::JsonLines => format!("row_to_json(ROW({}), true)", args.join(", ")),
                 RowForm::Jsonb => format!("to_jsonb(ROW({}))", args.join(", ")),
             },
         }

@@ -326,6 +326,11 @@ impl Dialect for Bounded {
         false
     }
 
+    /// `make_interval(days := 3)`, the old form of `days => 3`.
+    fn supports_named_fn_args_with_assignment_operator(&self) -> bool {
+        true
+    }
+
     /// GROUPING SETS, ROLLUP and CUBE are expressions here: the parser would end an item of theirs behind its first
     /// parentheses.
     fn supports_group_by_expr(&self) -> bool {

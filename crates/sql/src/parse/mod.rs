@@ -18,6 +18,7 @@ mod nesting;
 pub(crate) mod normalize;
 mod sequence;
 pub(crate) mod set_schema;
+mod strings;
 mod table;
 mod unknown;
 mod using;
@@ -109,7 +110,8 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let tokens = Tokenizer::new(dialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| error_of(error.into(), text))?;
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
-    let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(table::rewrite(tokens)))));
+    let tokens = table::rewrite(strings::rewrite(tokens));
+    let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(tokens))));
     Ok(parser.with_tokens_with_locations(marked::rewrite(tokens)))
 }
 

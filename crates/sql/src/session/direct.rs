@@ -141,11 +141,13 @@ impl<E: Engine> Session<E> {
     }
 
     fn fitted(&self, number: usize, value: &Value, ty: Type) -> Result<Value> {
-        if value.fits(ty) && ty.typmod < 0 {
+        // a name is cut, and JSON checked
+        let is_read = ty.array || !ty.is_text() || matches!(ty.base, Base::Name | Base::Json);
+        if value.fits(ty) && ty.typmod < 0 && (ty.array || !matches!(ty.base, Base::Name | Base::Json)) {
             return Ok(value.clone());
         }
         match (value, ty.base) {
-            (Value::Text(text), _) if !ty.is_text() || ty.array => return self.parse_parameter(text, ty),
+            (Value::Text(text), _) if is_read => return self.parse_parameter(text, ty),
             // as the engine's own interface has them
             (Value::Int4(v), Base::Date) if !ty.array => return Ok(Value::Date(*v)),
             (Value::Int8(v), Base::Time) if !ty.array => return Ok(Value::Time(*v)),

@@ -231,9 +231,7 @@ impl<E: Engine> Session<E> {
     /// Literals as the types that the statement has found for them.
     fn literals(&self, compiled: &Compiled, values: Vec<Value>) -> Result<Vec<Value>> {
         let typed = values.into_iter().zip(&compiled.params).map(|(value, &ty)| match value {
-            Value::Text(text) if !ty.is_text() || ty.base == Base::Bpchar => {
-                Value::parse(&text, ty, &self.env)
-            }
+            Value::Text(text) if !ty.takes_any_text() => Value::parse(&text, ty, &self.env),
             value if value.fits(ty) => Ok(value),
             _ => Err(SqlError::internal("a literal of another type")),
         });

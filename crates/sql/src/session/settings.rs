@@ -5,7 +5,7 @@ mod idle;
 use crate::parse::lex::names_of;
 use idle::IDLE;
 use scaledb_base::timeouts::{self, IDLE_IN_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, STATEMENT_TIMEOUT, Unit};
-use scaledb_types::{Result, SqlError, SqlState};
+use scaledb_types::{Result, SqlError, SqlState, Zone};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -53,6 +53,7 @@ const fn told(name: &'static str, printed: &'static str, default: &'static str, 
 
 const LEVELS: Takes =
     Takes::OneOf(&["serializable", "repeatable read", "read committed", "read uncommitted"]);
+const INTERVAL_STYLES: Takes = Takes::OneOf(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]);
 const MESSAGES: Takes = Takes::OneOf(&[
     "debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "notice", "warning", "error", "fatal",
     "panic", "info",
@@ -66,7 +67,7 @@ const KNOWN: &[Known] = &[
     told("default_transaction_read_only", "default_transaction_read_only", "off", Takes::Bool),
     told("in_hot_standby", "in_hot_standby", "off", Takes::Nothing),
     told("integer_datetimes", "integer_datetimes", "on", Takes::Nothing),
-    told("intervalstyle", "IntervalStyle", "postgres", Takes::OneOf(&["postgres", "iso_8601"])),
+    told("intervalstyle", "IntervalStyle", "postgres", INTERVAL_STYLES),
     told("is_superuser", "is_superuser", "on", Takes::Nothing),
     told("server_encoding", "server_encoding", "UTF8", Takes::Nothing),
     told("server_version", "server_version", "15.0", Takes::Nothing),
@@ -456,11 +457,24 @@ fn check(known: &Known, value: &str) -> Result<String> {
             Some(_) => Ok(value.to_owned()),
             None => Err(invalid(known, value).detail("List syntax is invalid.")),
         },
+        Takes::Anything if known.name == "timezone" => {
+            // minutes do not begin together with those of other zones where an offset has seconds
+            let zone = zone(value).filter(|zone| zone.offset_at(0) % 60 == 0);
+            zone.map(|zone| zone.name()).ok_or_else(|| invalid(known, value))
+        }
         Takes::Anything if known.name == "datestyle" => {
             date_style(&lower).ok_or_else(|| invalid(known, value))
         }
         Takes::Anything | Takes::Nothing => Ok(value.to_owned()),
     }
+}
+
+/// The zone of a name, a number of hours, or one as POSIX writes it.
+pub(super) fn zone(name: &str) -> Option<Zone> {
+    if let Ok(hours) = name.parse::<f64>() {
+        return Zone::fixed((hours * 3_600.0) as i32);
+    }
+    Zone::named(name).or_else(|| Zone::posix(name))
 }
 
 /// The output style is always ISO; the order of day and month is what can be chosen.

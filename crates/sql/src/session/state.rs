@@ -116,7 +116,7 @@ impl<E: Engine> SessionState<E> {
             }
         }
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
-        env.zone = zone(&get("timezone")).unwrap_or_else(Zone::utc);
+        env.zone = super::settings::zone(&get("timezone")).unwrap_or_else(Zone::utc);
         env.date_order = match get("datestyle").rsplit(", ").next() {
             Some("DMY") => DateOrder::Dmy,
             Some("YMD") => DateOrder::Ymd,
@@ -124,6 +124,8 @@ impl<E: Engine> SessionState<E> {
         };
         env.interval_style = match get("intervalstyle").as_str() {
             "iso_8601" => IntervalStyle::Iso8601,
+            "postgres_verbose" => IntervalStyle::PostgresVerbose,
+            "sql_standard" => IntervalStyle::SqlStandard,
             _ => IntervalStyle::Postgres,
         };
         env.bytea_output = match get("bytea_output").as_str() {
@@ -177,14 +179,6 @@ fn with_system(mut path: Vec<String>) -> Vec<String> {
         path.insert(0, "pg_catalog".to_owned());
     }
     path
-}
-
-/// The zone of a name or a number of hours.
-fn zone(name: &str) -> Option<Zone> {
-    if let Ok(hours) = name.parse::<f64>() {
-        return Zone::fixed((hours * 3_600.0) as i32);
-    }
-    Zone::named(name)
 }
 
 impl<E: Engine> SessionState<E> {

@@ -322,15 +322,6 @@ impl<E: Engine> Session<E> {
                 )));
             }
             "role" => return self.become_user("role", value.filter(|name| *name != "none")),
-            "timezone" => {
-                if let Some(value) = value
-                    && scaledb_types::Zone::named(value).is_none()
-                    && value.parse::<f64>().is_err()
-                {
-                    let what = format!("invalid value for parameter \"TimeZone\": \"{value}\"");
-                    return Err(SqlError::invalid_parameter(what));
-                }
-            }
             "default_transaction_read_only" | "default_transaction_isolation" => {
                 let on = value == Some("on");
                 if name.ends_with("read_only") {

@@ -212,7 +212,7 @@ impl Accumulator {
     }
 
     fn add_square(&mut self, v: Numeric) -> Result<()> {
-        let square = v.mul(&v)?;
+        let square = v.mul_exact(&v)?;
         self.state = match std::mem::replace(&mut self.state, Accumulated::Empty) {
             Accumulated::Squares(sum, squares) => Accumulated::Squares(sum.add(&v)?, squares.add(&square)?),
             _ => Accumulated::Squares(v, square),
@@ -467,7 +467,7 @@ fn spread(n: i64, sum: &Numeric, squares: &Numeric, sample: bool, root: bool) ->
         return Ok(Value::Numeric(Numeric::NaN));
     }
     let count = Numeric::from(n);
-    let above = count.mul(squares)?.sub(&sum.mul(sum)?)?;
+    let above = count.mul_exact(squares)?.sub(&sum.mul_exact(sum)?)?;
     if above.signum() != Some(1) {
         return Ok(Value::Numeric(Numeric::ZERO));
     }

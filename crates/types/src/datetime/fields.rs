@@ -3,7 +3,7 @@
 
 use super::bad::{Bad, Parsed};
 use super::token::{Field, fraction_micros};
-use super::zone_text::{named_zone, parse_offset};
+use super::zone_text::{named_zone, parse_offset, punctuated_zone};
 use crate::calendar::{self, DAY_MICROS, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS};
 use crate::env::{DateOrder, Env};
 use crate::zone::Zone;
@@ -264,6 +264,15 @@ impl Found {
         Ok(())
     }
 
+    /// A zone that is no single word.
+    pub(super) fn punctuated_zone(&mut self, name: &str) -> Parsed<()> {
+        if self.place.is_some() {
+            return Err(Bad::Format);
+        }
+        self.place = Some(Where::Zone(punctuated_zone(name).ok_or(Bad::Zone)?));
+        Ok(())
+    }
+
     pub(super) fn word(&mut self, word: &str, next: Option<&Field>, env: &Env) -> Parsed<()> {
         if let Some(month) = month_of(word) {
             // a number before it was taken for the month, and is the day
@@ -290,7 +299,7 @@ impl Found {
             "ad" => self.before_christ = false,
             "bc" => self.before_christ = true,
             "at" | "on" => {}
-            "t" if matches!(next, Some(Field::Time(_) | Field::Number(_))) => {}
+            "t" if matches!(next, Some(Field::Time(_) | Field::Number(_) | Field::Date(_))) => {}
             "now" => self.special = Some(Special::Now),
             "epoch" => self.special = Some(Special::Epoch),
             "infinity" => self.special = Some(Special::Infinity),
@@ -318,14 +327,15 @@ impl Found {
         while let Some(field) = fields.get(at) {
             at += 1;
             match field {
-                Field::Date(text) if found.has_date() => {
+                Field::Date(text) if found.has_date() || (found.month.is_some() && found.day.is_some()) => {
                     // a date is known already: this is a zone, or time and offset run together
                     match text.split_once('-') {
                         Some((time, offset)) if text.as_bytes()[0].is_ascii_digit() => {
                             found.run_together(time)?;
                             found.offset(&format!("-{offset}"))?;
                         }
-                        _ => found.zone(text).map_err(|_| Bad::Zone)?,
+                        _ if text.as_bytes()[0].is_ascii_digit() => return Err(Bad::Format),
+                        _ => found.punctuated_zone(text)?,
                     }
                 }
                 Field::Date(text) => match found.date(text, order) {

@@ -55,7 +55,12 @@ pub(crate) fn parse_time(text: &str, ty: Type, env: &Env) -> Result<Value> {
     let bad = |bad| error(bad, text, NAME);
     let fields =
         split(text, is_keyword).filter(|fields| !fields.is_empty()).ok_or_else(|| bad(Bad::Format))?;
-    let found = match &fields[..] {
+    // ISO 8601 has a T before a time
+    let fields = match &fields[..] {
+        [Field::Word(word), rest @ ..] if word == "t" && !rest.is_empty() => rest,
+        fields => fields,
+    };
+    let found = match fields {
         // without a date, digits are a time
         [Field::Number(digits), rest @ ..]
             if matches!(digits.split('.').next().map_or(0, str::len), 4 | 6) =>
@@ -85,7 +90,8 @@ enum Instant {
     Local(i64, Option<Where>),
 }
 
-fn instant(text: &str, env: &Env, type_name: &str) -> Result<Instant> {
+/// `margin` is how many days the local time may lie out of range, as that in UTC does not.
+fn instant(text: &str, env: &Env, type_name: &str, margin: i64) -> Result<Instant> {
     let found = found(text, env, type_name)?;
     let bad = |bad| error(bad, text, type_name);
     Ok(match found.special {
@@ -97,8 +103,8 @@ fn instant(text: &str, env: &Env, type_name: &str) -> Result<Instant> {
             let day = found.day().map_err(bad)?.ok_or_else(|| bad(Bad::Format))?;
             let micros = found.micros().map_err(bad)?;
             let local = day.checked_mul(DAY_MICROS).and_then(|day| day.checked_add(micros));
-            let local =
-                local.filter(|_| calendar::is_day(day)).ok_or_else(|| out_of_range("timestamp", text))?;
+            let is_near = (-margin..=margin).any(|by| calendar::is_day(day.saturating_add(by)));
+            let local = local.filter(|_| is_near).ok_or_else(|| out_of_range("timestamp", text))?;
             Instant::Local(local, found.place)
         }
     })
@@ -114,7 +120,7 @@ pub(crate) fn parse_timestamp(text: &str, ty: Type, env: &Env) -> Result<Value> 
     if let Some((micros, "")) = iso_timestamp(text) {
         return Ok(Value::Timestamp(round_micros(micros, ty)));
     }
-    Ok(Value::Timestamp(match instant(text, env, "timestamp")? {
+    Ok(Value::Timestamp(match instant(text, env, "timestamp", 0)? {
         Instant::Fixed(v) if calendar::is_infinite(v) => v,
         Instant::Fixed(v) if v == env.transaction_time => round_micros(env.zone.to_local(v).unwrap_or(v), ty),
         Instant::Fixed(v) => v,
@@ -128,7 +134,7 @@ pub(crate) fn parse_timestamptz(text: &str, ty: Type, env: &Env) -> Result<Value
     let (local, place) = match iso_timestamp(text) {
         Some((local, "")) => (local, None),
         Some((local, "Z" | "+00" | "+00:00")) => (local, Some(Where::Offset(0))),
-        _ => match instant(text, env, NAME)? {
+        _ => match instant(text, env, NAME, 1)? {
             Instant::Fixed(v) if calendar::is_infinite(v) => return Ok(Value::Timestamptz(v)),
             Instant::Fixed(v) => return Ok(Value::Timestamptz(round_micros(v, ty))),
             Instant::Local(local, place) => (local, place),

@@ -172,6 +172,19 @@ fn trim(array: &Array, n: i32) -> Result<Value> {
     Ok(of(Array::with_dimensions(array.element(), dims, array.values()[..kept * row].to_vec())?))
 }
 
+/// How many of the bounds, which are in order, a value is not less than.
+fn width_bucket(value: &Value, bounds: &Array) -> Result<i32> {
+    if bounds.dimensions().len() > 1 {
+        let message = "thresholds must be one-dimensional array";
+        return Err(SqlError::new(SqlState::ARRAY_ELEMENT_ERROR, message));
+    }
+    if bounds.values().iter().any(Value::is_null) {
+        let message = "thresholds array must not contain NULLs";
+        return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+    }
+    Ok(bounds.values().partition_point(|bound| bound <= value) as i32)
+}
+
 pub(super) fn register(r: &mut Registry) {
     r.add(
         "array_length(anyarray,int4) int4",
@@ -258,6 +271,10 @@ pub(super) fn register(r: &mut Registry) {
     r.add("<@(anyarray,anyarray) bool", code!(|a: &Array, b: &Array| Ok(contains(b, a))));
     r.add("&&(anyarray,anyarray) bool", code!(|a: &Array, b: &Array| Ok(overlap(a, b))));
     r.add("trim_array(anyarray,int4) anyarray", code!(|a: &Array, n: i32| trim(a, n)));
+    r.add(
+        "width_bucket(anycompatible,anycompatiblearray) int4",
+        code!(|value: &Value, bounds: &Array| width_bucket(value, bounds)),
+    );
     r.nullable("array_fill(anyelement,int4[]) anyarray", |call, args| match args {
         [value, Value::Array(lens)] => fill(value, element_of(call.result), lens, None),
         _ => Err(null_fill()),

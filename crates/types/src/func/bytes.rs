@@ -2,6 +2,7 @@
 
 use super::Registry;
 use super::args::code;
+use super::like::{like, like_escape};
 use super::text::{check_length, negative_length};
 use crate::error::{Result, SqlError, SqlState};
 use crate::text::{parse_escaped, parse_hex, utf8, write_escaped, write_hex};
@@ -103,12 +104,60 @@ fn index(bytes: &[u8], at: i32) -> Result<usize> {
     })
 }
 
-fn trim<'a>(bytes: &'a [u8], set: &[u8]) -> &'a [u8] {
+/// Without the bytes of a set at the start, at the end, or both.
+fn trim<'a>(bytes: &'a [u8], set: &[u8], (start, end): (bool, bool)) -> &'a [u8] {
     let keep = |byte: &u8| !set.contains(byte);
     match (bytes.iter().position(keep), bytes.iter().rposition(keep)) {
-        (Some(from), Some(to)) => &bytes[from..=to],
+        (Some(from), Some(to)) => {
+            &bytes[if start { from } else { 0 }..if end { to + 1 } else { bytes.len() }]
+        }
         _ => &[],
     }
+}
+
+fn overlay(bytes: &[u8], with: &[u8], start: i32, length: i32) -> Result<Value> {
+    if start <= 0 {
+        return Err(negative_length());
+    }
+    let end = start.checked_add(length).ok_or_else(|| SqlError::out_of_range("integer out of range"))?;
+    let (head, tail) = (substring(bytes, 1, Some(start - 1))?, substring(bytes, end, None)?);
+    check_length(head.len() + with.len() + tail.len())?;
+    Ok(Value::bytea([head, with, tail].concat()))
+}
+
+/// The byte of a bit, and the bit in it; they are counted from the least one of every byte.
+fn bit(bytes: &[u8], at: i64) -> Result<(usize, u8)> {
+    let bits = bytes.len() as i64 * 8;
+    if !(0..bits).contains(&at) {
+        let message = format!("index {at} out of valid range, 0..{}", bits - 1);
+        return Err(SqlError::new(SqlState::ARRAY_ELEMENT_ERROR, message));
+    }
+    Ok(((at / 8) as usize, 1 << (at % 8)))
+}
+
+fn set_bit(bytes: &[u8], at: i64, v: i32) -> Result<Value> {
+    let (at, bit) = bit(bytes, at)?;
+    let mut bytes = bytes.to_vec();
+    match v {
+        0 => bytes[at] &= !bit,
+        1 => bytes[at] |= bit,
+        _ => return Err(SqlError::invalid_parameter("new bit must be 0 or 1")),
+    }
+    Ok(Value::bytea(bytes))
+}
+
+/// Every byte as a character, so that patterns match as they do on texts.
+fn characters(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
+}
+
+fn like_bytes(bytes: &[u8], pattern: &[u8]) -> Result<bool> {
+    like(&characters(bytes), &characters(pattern), false)
+}
+
+fn escape_bytes(pattern: &[u8], escape: &[u8]) -> Result<Value> {
+    let escaped = like_escape(&characters(pattern), &characters(escape))?;
+    Ok(Value::bytea(escaped.chars().map(|c| c as u8).collect::<Vec<u8>>()))
 }
 
 /// Whether an encoding is UTF-8 by one of its names.
@@ -146,7 +195,42 @@ pub(super) fn register(r: &mut Registry) {
             Value::bytea(bytes)
         })),
     );
-    r.add("btrim(bytea,bytea) bytea", code!(|a: &[u8], set: &[u8]| Ok(Value::bytea(trim(a, set)))));
+    r.add(
+        "btrim(bytea,bytea) bytea",
+        code!(|a: &[u8], set: &[u8]| Ok(Value::bytea(trim(a, set, (true, true))))),
+    );
+    r.add(
+        "ltrim(bytea,bytea) bytea",
+        code!(|a: &[u8], set: &[u8]| Ok(Value::bytea(trim(a, set, (true, false))))),
+    );
+    r.add(
+        "rtrim(bytea,bytea) bytea",
+        code!(|a: &[u8], set: &[u8]| Ok(Value::bytea(trim(a, set, (false, true))))),
+    );
+    r.add(
+        "overlay(bytea,bytea,int4,int4) bytea",
+        code!(|a: &[u8], with: &[u8], start: i32, length: i32| overlay(a, with, start, length)),
+    );
+    r.add(
+        "overlay(bytea,bytea,int4) bytea",
+        code!(|a: &[u8], with: &[u8], start: i32| overlay(a, with, start, with.len() as i32)),
+    );
+    r.add(
+        "get_bit(bytea,int8) int4",
+        code!(|a: &[u8], at: i64| { bit(a, at).map(|(at, bit)| i32::from(a[at] & bit != 0)) }),
+    );
+    r.add("set_bit(bytea,int8,int4) bytea", code!(|a: &[u8], at: i64, v: i32| set_bit(a, at, v)));
+    r.add(
+        "bit_count(bytea) int8",
+        code!(|a: &[u8]| { Ok(a.iter().map(|byte| i64::from(byte.count_ones())).sum::<i64>()) }),
+    );
+    for signature in ["~~(bytea,bytea) bool", "like(bytea,bytea) bool"] {
+        r.add(signature, code!(|a: &[u8], p: &[u8]| like_bytes(a, p)));
+    }
+    for signature in ["!~~(bytea,bytea) bool", "notlike(bytea,bytea) bool"] {
+        r.add(signature, code!(|a: &[u8], p: &[u8]| like_bytes(a, p).map(|hit| !hit)));
+    }
+    r.add("like_escape(bytea,bytea) bytea", code!(|p: &[u8], escape: &[u8]| escape_bytes(p, escape)));
     r.add("encode(bytea,text) text", code!(|a: &[u8], format: &str| encode(a, format)));
     r.add("decode(text,text) bytea", code!(|a: &str, format: &str| decode(a, format).map(Value::bytea)));
     r.add(

@@ -1,6 +1,6 @@
 //! `= <> < <= > >=`, within types and across those that PostgreSQL compares without a cast.
 
-use super::args::{Timestamp, Timestamptz, code, mismatch};
+use super::args::{code, mismatch};
 use super::{Code, Fast, Registry};
 use crate::cast::{date_to_timestamp, timestamp_to_timestamptz};
 use crate::compare::compare_f64;
@@ -203,24 +203,5 @@ pub(super) fn register(r: &mut Registry) {
                 r.add(signature, code);
             }
         }
-    }
-    let overlaps: Code = code!(|a: Timestamp, b: Timestamp, c: Timestamp, d: Timestamp| {
-        Ok(overlap(a.0.min(b.0), a.0.max(b.0), c.0.min(d.0), c.0.max(d.0)))
-    });
-    r.add("overlaps(timestamp, timestamp, timestamp, timestamp) bool", overlaps);
-    r.add(
-        "overlaps(timestamptz, timestamptz, timestamptz, timestamptz) bool",
-        code!(|a: Timestamptz, b: Timestamptz, c: Timestamptz, d: Timestamptz| {
-            Ok(overlap(a.0.min(b.0), a.0.max(b.0), c.0.min(d.0), c.0.max(d.0)))
-        }),
-    );
-}
-
-/// Whether two spans share more than an end; a point is a span of its own.
-fn overlap(a: i64, b: i64, c: i64, d: i64) -> bool {
-    match a.cmp(&c) {
-        Ordering::Greater => a < d,
-        Ordering::Less => c < b,
-        Ordering::Equal => true,
     }
 }

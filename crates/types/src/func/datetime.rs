@@ -1,12 +1,12 @@
 //! Dates and times: arithmetic, fields, truncation, construction.
 
 use super::Registry;
-use super::args::{Date, Time, Timestamp, Timestamptz, code};
+use super::args::{Date, Time, Timestamp, Timestamptz, code, mismatch};
 use crate::calendar::{self, DAY_MICROS, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS};
 use crate::cast::{
     date_to_timestamp, timestamp_out_of_range, timestamp_to_timestamptz, timestamptz_to_timestamp,
 };
-use crate::datetime::{named_zone, parse_offset};
+use crate::datetime::{Bad, named_zone, parse_offset};
 use crate::env::Env;
 use crate::error::{Result, SqlError, SqlState};
 use crate::interval::{self, Interval};
@@ -28,8 +28,12 @@ pub(crate) fn add_interval(micros: i64, v: Interval) -> Result<i64> {
         return Ok(micros);
     }
     let mut micros = add_months(micros, v.months)?;
-    let days = i64::from(v.days).checked_mul(DAY_MICROS);
-    micros = days.and_then(|days| micros.checked_add(days)).ok_or_else(timestamp_out_of_range)?;
+    if v.days != 0 {
+        // the days alone may be more than there are microseconds for
+        let (day, time) = calendar::split(micros);
+        let day = (day + i64::from(v.days)).checked_mul(DAY_MICROS);
+        micros = day.and_then(|day| day.checked_add(time)).ok_or_else(timestamp_out_of_range)?;
+    }
     check(micros.checked_add(v.micros).ok_or_else(timestamp_out_of_range)?)
 }
 
@@ -49,7 +53,7 @@ fn add_months(micros: i64, months: i32) -> Result<i64> {
 }
 
 /// `timestamptz + interval`: months and days are those of the session's clocks.
-fn add_interval_tz(micros: i64, v: Interval, env: &Env) -> Result<i64> {
+pub(super) fn add_interval_tz(micros: i64, v: Interval, env: &Env) -> Result<i64> {
     if calendar::is_infinite(micros) {
         return Ok(micros);
     }
@@ -109,20 +113,31 @@ fn age(a: i64, b: i64) -> Result<Interval> {
     Ok(Interval::new((months * sign) as i32, (days * sign) as i32, micros * sign))
 }
 
-/// The zone of a name, an abbreviation or an offset as POSIX writes it.
+/// The zone of a name or an abbreviation, or one as POSIX writes it.
 pub(super) fn zone_of(name: &str) -> Result<Zone> {
-    if let Some(zone) = named_zone(name) {
-        return Ok(zone);
+    named_zone(name).or_else(|| Zone::posix(name)).ok_or_else(|| unknown_zone(name))
+}
+
+#[cold]
+fn unknown_zone(name: &str) -> SqlError {
+    SqlError::invalid_parameter(format!("time zone \"{name}\" not recognized"))
+}
+
+/// The zone of an offset, which counts east as it does in a timestamp; or of a name.
+fn sane_zone(name: &str) -> Result<Zone> {
+    if name.starts_with(|c: char| c.is_ascii_digit()) {
+        let what = format!("invalid input syntax for type numeric time zone: \"{name}\"");
+        let hint = "Numeric time zones must have \"-\" or \"+\" as first character.";
+        return Err(SqlError::invalid_parameter(what).hint(hint));
     }
-    // POSIX counts west
-    let sign = if name.starts_with('-') { "" } else { "+" };
-    if name.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'))
-        && let Ok(west) = parse_offset(&format!("{sign}{name}").replace("++", "+"))
-        && let Some(zone) = Zone::fixed(-west)
-    {
-        return Ok(zone);
+    match parse_offset(name) {
+        Ok(east) => Zone::fixed(east).ok_or_else(|| unknown_zone(name)),
+        Err(Bad::Offset) => {
+            Err(SqlError::invalid_parameter(format!("numeric time zone \"{name}\" out of range")))
+        }
+        Err(Bad::Format) => zone_of(name),
+        Err(_) => Err(unknown_zone(name)),
     }
-    Err(SqlError::invalid_parameter(format!("time zone \"{name}\" not recognized")))
 }
 
 /// The zone of an interval, which counts east.
@@ -256,8 +271,17 @@ fn justify_days(v: Interval) -> Result<Interval> {
 }
 
 fn justify_interval(v: Interval) -> Result<Interval> {
-    let v = justify_days(justify_hours(v)?)?;
     let (mut months, mut days, mut micros) = (v.months, v.days, v.micros);
+    let into_months =
+        |months: i32, days: i32| months.checked_add(days / 30).ok_or_else(interval::out_of_range);
+    // days of the same sign as the time become months first, so that their sum does not overflow
+    if days > 0 && micros > 0 || days < 0 && micros < 0 {
+        (months, days) = (into_months(months, days)?, days % 30);
+    }
+    // a time has less days than this type holds, and those of other sign do not overflow
+    days = days.saturating_add((micros / DAY_MICROS) as i32);
+    micros %= DAY_MICROS;
+    (months, days) = (into_months(months, days)?, days % 30);
     // all parts get the sign of the largest; a borrowed part is small, so that nothing overflows
     if months > 0 && (days < 0 || (days == 0 && micros < 0)) {
         (months, days) = (months - 1, days + 30);
@@ -295,7 +319,7 @@ fn bin(stride: Interval, micros: i64, origin: i64) -> Result<i64> {
     check(start.ok_or_else(timestamp_out_of_range)?)
 }
 
-fn time_plus(time: i64, v: Interval) -> i64 {
+pub(super) fn time_plus(time: i64, v: Interval) -> i64 {
     (time + v.micros % DAY_MICROS).rem_euclid(DAY_MICROS)
 }
 
@@ -361,13 +385,37 @@ pub(super) fn register(r: &mut Registry) {
             .and_then(|v| timestamp_to_timestamptz(v, c.env))
             .map(Timestamptz)),
     );
-    r.add(
-        "make_interval(int4,int4,int4,int4,int4,int4,float8) interval",
-        code!(|y: i32, mo: i32, w: i32, d: i32, h: i32, m: i32, s: f64| make_interval(
-            [y, mo, w, d, h, m],
-            s
-        )),
+    r.stable(
+        "make_timestamptz(int4,int4,int4,int4,int4,float8,text) timestamptz",
+        code!(|y: i32, mo: i32, d: i32, h: i32, m: i32, s: f64, zone: &str| {
+            let local = make_timestamp(y, mo, d, h, m, s)?;
+            at_zone(&sane_zone(zone)?, local).map(Timestamptz)
+        }),
     );
+    // what is not given is zero
+    for signature in [
+        "make_interval() interval",
+        "make_interval(int4) interval",
+        "make_interval(int4,int4) interval",
+        "make_interval(int4,int4,int4) interval",
+        "make_interval(int4,int4,int4,int4) interval",
+        "make_interval(int4,int4,int4,int4,int4) interval",
+        "make_interval(int4,int4,int4,int4,int4,int4) interval",
+        "make_interval(int4,int4,int4,int4,int4,int4,float8) interval",
+    ] {
+        r.add(signature, |_, args| {
+            let mut parts = [0; 6];
+            let mut seconds = 0.0;
+            for (at, arg) in args.iter().enumerate() {
+                match (arg, parts.get_mut(at)) {
+                    (Value::Int4(v), Some(part)) => *part = *v,
+                    (Value::Float8(v), None) => seconds = *v,
+                    (other, _) => return Err(mismatch(other)),
+                }
+            }
+            make_interval(parts, seconds).map(Value::Interval)
+        });
+    }
     r.add("to_timestamp(float8) timestamptz", code!(|v: f64| to_timestamp(v).map(Timestamptz)));
     r.add("justify_hours(interval) interval", code!(|v: Interval| justify_hours(v)));
     r.add("justify_days(interval) interval", code!(|v: Interval| justify_days(v)));
@@ -376,6 +424,15 @@ pub(super) fn register(r: &mut Registry) {
     r.add("isfinite(timestamp) bool", code!(|v: Timestamp| Ok(!calendar::is_infinite(v.0))));
     r.add("isfinite(timestamptz) bool", code!(|v: Timestamptz| Ok(!calendar::is_infinite(v.0))));
     r.add("isfinite(interval) bool", |_, _| Ok(Value::Bool(true)));
+    for signature in ["timestamp(date,time) timestamp", "datetime_pl(date,time) timestamp"] {
+        r.add(signature, code!(|a: Date, t: Time| date_and_time(a, t)));
+    }
+    r.stable(
+        "timestamptz(date,time) timestamptz",
+        code!(|c; a: Date, t: Time| {
+            date_and_time(a, t).and_then(|v| timestamp_to_timestamptz(v.0, c.env)).map(Timestamptz)
+        }),
+    );
     // casts that are written as functions
     r.add("date(timestamp) date", code!(|v: Timestamp| Ok(Date(crate::cast::timestamp_to_date(v.0)))));
     r.stable(

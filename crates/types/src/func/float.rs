@@ -3,11 +3,12 @@
 use super::args::code;
 use super::{Fast, Registry};
 use crate::error::{Result, SqlError, SqlState};
+use crate::value::Value;
 use rand::Rng;
 use std::f64::consts::LN_2;
 
 #[cold]
-fn overflow() -> SqlError {
+pub(super) fn overflow() -> SqlError {
     SqlError::out_of_range("value out of range: overflow")
 }
 
@@ -17,7 +18,7 @@ fn underflow() -> SqlError {
 }
 
 #[cold]
-fn input_out_of_range() -> SqlError {
+pub(super) fn input_out_of_range() -> SqlError {
     SqlError::out_of_range("input is out of range")
 }
 
@@ -240,5 +241,7 @@ pub(super) fn register(r: &mut Registry) {
         "width_bucket(float8,float8,float8,int4) int4",
         code!(|v: f64, low: f64, high: f64, count: i32| width_bucket(v, low, high, count)),
     );
+    r.add("float4send(float4) bytea", code!(|v: f32| Ok(Value::bytea(v.to_be_bytes()))));
+    r.add("float8send(float8) bytea", code!(|v: f64| Ok(Value::bytea(v.to_be_bytes()))));
     r.volatile("random() float8", |_, _| Ok(rand::rng().random::<f64>().into()));
 }

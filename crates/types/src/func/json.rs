@@ -211,6 +211,39 @@ fn strip_nulls(json: &Json) -> Json {
     }
 }
 
+/// The same of json, whose members and numbers keep their form.
+fn strip_json_nulls(text: &str, out: &mut Vec<u8>) -> Result<()> {
+    let separate = |first: &mut bool, out: &mut Vec<u8>| {
+        if !std::mem::replace(first, false) {
+            out.push(b',');
+        }
+    };
+    let mut first = true;
+    match pieces(text)? {
+        Pieces::Object(members) => {
+            out.push(b'{');
+            for (key, value) in members.into_iter().filter(|(_, value)| *value != "null") {
+                separate(&mut first, out);
+                crate::json::write_string(&key, out);
+                out.push(b':');
+                strip_json_nulls(value, out)?;
+            }
+            out.push(b'}');
+        }
+        Pieces::Array(elements) => {
+            out.push(b'[');
+            for element in elements {
+                separate(&mut first, out);
+                strip_json_nulls(element, out)?;
+            }
+            out.push(b']');
+        }
+        Pieces::Scalar if trim(text).starts_with('"') => Json::parse(text)?.write_text(out),
+        Pieces::Scalar => out.extend_from_slice(trim(text).as_bytes()),
+    }
+    Ok(())
+}
+
 /// Appends the text in lines, four blanks for every level.
 fn pretty(json: &Json, level: usize, out: &mut Vec<u8>) {
     let line = |level: usize, out: &mut Vec<u8>| {
@@ -301,22 +334,37 @@ pub(super) fn register(r: &mut Registry) {
             _ => Ok(Value::Null),
         });
     }
-    r.add("@>(jsonb,jsonb) bool", code!(|a: &Json, b: &Json| Ok(contains(a, b, true))));
-    r.add("<@(jsonb,jsonb) bool", code!(|a: &Json, b: &Json| Ok(contains(b, a, true))));
+    for signature in ["@>(jsonb,jsonb) bool", "jsonb_contains(jsonb,jsonb) bool"] {
+        r.add(signature, code!(|a: &Json, b: &Json| Ok(contains(a, b, true))));
+    }
+    for signature in ["<@(jsonb,jsonb) bool", "jsonb_contained(jsonb,jsonb) bool"] {
+        r.add(signature, code!(|a: &Json, b: &Json| Ok(contains(b, a, true))));
+    }
     r.add("?(jsonb,text) bool", code!(|j: &Json, key: &str| Ok(exists(j, key))));
     r.add("jsonb_exists(jsonb,text) bool", code!(|j: &Json, key: &str| Ok(exists(j, key))));
-    r.add(
-        "?|(jsonb,text[]) bool",
-        code!(|j: &Json, keys: &Array| Ok(path_of(keys).into_iter().flatten().any(|key| exists(j, key)))),
-    );
-    r.add(
-        "?&(jsonb,text[]) bool",
-        code!(|j: &Json, keys: &Array| Ok(path_of(keys).into_iter().flatten().all(|key| exists(j, key)))),
-    );
+    for signature in ["?|(jsonb,text[]) bool", "jsonb_exists_any(jsonb,text[]) bool"] {
+        r.add(
+            signature,
+            code!(|j: &Json, keys: &Array| Ok(path_of(keys).into_iter().flatten().any(|key| exists(j, key)))),
+        );
+    }
+    for signature in ["?&(jsonb,text[]) bool", "jsonb_exists_all(jsonb,text[]) bool"] {
+        r.add(
+            signature,
+            code!(|j: &Json, keys: &Array| Ok(path_of(keys).into_iter().flatten().all(|key| exists(j, key)))),
+        );
+    }
     r.add("jsonb_typeof(jsonb) text", code!(|j: &Json| Ok(type_name(j))));
     r.add("json_typeof(json) text", code!(|j: &str| Ok(type_name(&Json::parse(j)?))));
     r.add("jsonb_array_length(jsonb) int4", code!(|j: &Json| array_length(j)));
     r.add("json_array_length(json) int4", code!(|j: &str| array_length(&Json::parse(j)?)));
+    r.add(
+        "json_strip_nulls(json) json",
+        code!(|j: &str| {
+            let mut out = Vec::new();
+            strip_json_nulls(j, &mut out).map(|()| Value::text(String::from_utf8_lossy(&out)))
+        }),
+    );
     r.add("jsonb_strip_nulls(jsonb) jsonb", code!(|j: &Json| Ok(Value::jsonb(strip_nulls(j)))));
     r.add(
         "jsonb_pretty(jsonb) text",

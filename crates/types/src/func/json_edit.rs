@@ -160,9 +160,52 @@ fn delete_path(json: &Json, path: &Array) -> Result<Value> {
     edit(json, &path_of(path), 0, Edit::Delete).map(Value::jsonb)
 }
 
+/// `jsonb_set`, with a choice of what NULL for the new value means.
+fn set_lax(args: &[Value]) -> Result<Value> {
+    let (Some(Value::Jsonb(json)), Some(Value::Array(path))) = (args.first(), args.get(1)) else {
+        return Ok(Value::Null);
+    };
+    let create = match args.get(3) {
+        None | Some(Value::Bool(true)) => true,
+        Some(Value::Bool(false)) => false,
+        Some(_) => return Ok(Value::Null),
+    };
+    let treatment = match args.get(4) {
+        None => Some("use_json_null"),
+        Some(treatment) => treatment.as_str(),
+    };
+    let unknown = || {
+        SqlError::invalid_parameter(
+            "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \
+             \"raise_exception\"",
+        )
+    };
+    let treatment = treatment.ok_or_else(unknown)?;
+    if let Some(Value::Jsonb(value)) = args.get(2) {
+        return set(json, path, value, create);
+    }
+    match treatment {
+        "use_json_null" => set(json, path, &Json::Null, create),
+        "delete_key" => delete_path(json, path),
+        "return_target" => Ok(Value::Jsonb(json.clone())),
+        "raise_exception" => {
+            let error = SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "JSON value must not be null");
+            let why = "Exception was raised because null_value_treatment is \"raise_exception\".";
+            let hint = "To avoid, either change the null_value_treatment argument or ensure that an SQL NULL is not \
+                        passed.";
+            Err(error.detail(why).hint(hint))
+        }
+        _ => Err(unknown()),
+    }
+}
+
 pub(super) fn register(r: &mut Registry) {
-    r.add("||(jsonb,jsonb) jsonb", code!(|a: &Json, b: &Json| Ok(Value::jsonb(concat(a, b)))));
-    r.add("-(jsonb,text) jsonb", code!(|j: &Json, key: &str| delete_keys(j, &[key]).map(Value::jsonb)));
+    for signature in ["||(jsonb,jsonb) jsonb", "jsonb_concat(jsonb,jsonb) jsonb"] {
+        r.add(signature, code!(|a: &Json, b: &Json| Ok(Value::jsonb(concat(a, b)))));
+    }
+    for signature in ["-(jsonb,text) jsonb", "jsonb_delete(jsonb,text) jsonb"] {
+        r.add(signature, code!(|j: &Json, key: &str| delete_keys(j, &[key]).map(Value::jsonb)));
+    }
     r.add(
         "-(jsonb,text[]) jsonb",
         code!(|j: &Json, keys: &Array| {
@@ -171,7 +214,16 @@ pub(super) fn register(r: &mut Registry) {
             delete_keys(j, &keys).map(Value::jsonb)
         }),
     );
-    r.add("-(jsonb,int4) jsonb", code!(|j: &Json, at: i32| delete_element(j, at).map(Value::jsonb)));
+    r.add("jsonb_delete(jsonb,text,variadic text) jsonb", |_, args| match args {
+        [Value::Jsonb(json), keys @ ..] => {
+            let keys: Vec<&str> = keys.iter().filter_map(Value::as_str).collect();
+            delete_keys(json, &keys).map(Value::jsonb)
+        }
+        _ => Err(super::args::arity()),
+    });
+    for signature in ["-(jsonb,int4) jsonb", "jsonb_delete(jsonb,int4) jsonb"] {
+        r.add(signature, code!(|j: &Json, at: i32| delete_element(j, at).map(Value::jsonb)));
+    }
     r.add("#-(jsonb,text[]) jsonb", code!(|j: &Json, path: &Array| delete_path(j, path)));
     r.add("jsonb_delete_path(jsonb,text[]) jsonb", code!(|j: &Json, path: &Array| delete_path(j, path)));
     r.add(
@@ -190,4 +242,11 @@ pub(super) fn register(r: &mut Registry) {
         "jsonb_insert(jsonb,text[],jsonb,bool) jsonb",
         code!(|j: &Json, path: &Array, v: &Json, after: bool| insert(j, path, v, after)),
     );
+    for signature in [
+        "jsonb_set_lax(jsonb,text[],jsonb) jsonb",
+        "jsonb_set_lax(jsonb,text[],jsonb,bool) jsonb",
+        "jsonb_set_lax(jsonb,text[],jsonb,bool,text) jsonb",
+    ] {
+        r.nullable(signature, |_, args| set_lax(args));
+    }
 }

@@ -1,5 +1,6 @@
 //! Values as JSON: `to_json`, `json_build_array` and the like.
 
+use super::args::code;
 use super::{Call, Registry};
 use crate::array::Array;
 use crate::env::Env;
@@ -37,27 +38,28 @@ pub(crate) fn to_json(value: &Value, ty: Type, env: &Env, out: &mut Vec<u8>) {
             }
             write_string(&text, out);
         }
-        Value::Array(v) => array(v, env, out),
+        Value::Array(v) => array(v, env, false, out),
         _ => write_string(&value.to_text(ty, env).unwrap_or_default(), out),
     }
 }
 
-fn array(array: &Array, env: &Env, out: &mut Vec<u8>) {
+/// With `lines`, every element of the outer dimension stands on a line of its own.
+fn array(array: &Array, env: &Env, lines: bool, out: &mut Vec<u8>) {
     if array.dimensions().is_empty() {
         out.extend_from_slice(b"[]");
         return;
     }
-    level(array, 0, &mut array.values(), env, out);
+    level(array, 0, &mut array.values(), env, lines, out);
 }
 
-fn level(array: &Array, depth: usize, values: &mut &[Value], env: &Env, out: &mut Vec<u8>) {
+fn level(array: &Array, depth: usize, values: &mut &[Value], env: &Env, lines: bool, out: &mut Vec<u8>) {
     out.push(b'[');
     for i in 0..array.dimensions()[depth].len {
         if i > 0 {
-            out.push(b',');
+            out.extend_from_slice(if lines { b",\n " } else { b"," });
         }
         if depth + 1 < array.dimensions().len() {
-            level(array, depth + 1, values, env, out);
+            level(array, depth + 1, values, env, false, out);
         } else if let Some((value, rest)) = values.split_first() {
             *values = rest;
             to_json(value, array.element(), env, out);
@@ -225,6 +227,14 @@ pub(super) fn register(r: &mut Registry) {
             Ok(as_text(out))
         });
     }
+    r.stable(
+        "array_to_json(anyarray,bool) json",
+        code!(|call; a: &Array, lines: bool| {
+            let mut out = Vec::new();
+            array(a, call.env, lines, &mut out);
+            Ok::<_, SqlError>(as_text(out))
+        }),
+    );
     r.stable("to_jsonb(anyelement) jsonb", |call, args| {
         to_jsonb(&args[0], ty_of(call, 0), call.env).map(Value::jsonb)
     });

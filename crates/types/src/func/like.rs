@@ -197,7 +197,7 @@ pub(super) fn escape_of(text: &str) -> Result<Option<char>> {
 }
 
 /// The pattern with another escape character, as one with a backslash.
-fn like_escape(pattern: &str, escape: &str) -> Result<String> {
+pub(super) fn like_escape(pattern: &str, escape: &str) -> Result<String> {
     let escape = escape_of(escape)?;
     let mut out = String::with_capacity(pattern.len());
     let mut after_escape = false;
@@ -219,7 +219,7 @@ fn like_escape(pattern: &str, escape: &str) -> Result<String> {
     Ok(out)
 }
 
-fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool> {
+pub(super) fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool> {
     if !ignore_case && !pattern.bytes().any(|byte| matches!(byte, b'_' | b'\\')) {
         return Ok(like_parts(text, pattern));
     }

@@ -15,8 +15,10 @@ mod bytes;
 mod comparison;
 mod date_part;
 mod datetime;
+mod degrees;
 mod enums;
 mod float;
+mod ident;
 mod int;
 mod json;
 mod json_edit;
@@ -25,7 +27,9 @@ mod json_records;
 mod json_rows;
 mod like;
 mod misc;
+mod named;
 mod numeric;
+mod overlaps;
 mod regexp;
 mod resolve;
 mod spans;
@@ -40,6 +44,7 @@ pub use comparison::Comparison;
 pub use json_records::{Form, JsonRecords};
 pub use json_rows::JsonRows;
 pub use like::Like;
+pub use named::{Parameter, named_parameters};
 pub use regexp::{Regex, regexp_matches};
 pub use resolve::{
     Resolved, common_type, missing_function, quote_types, resolve_call, resolve_function, resolve_operator,
@@ -313,9 +318,11 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         int::register,
         enums::register,
         float::register,
+        degrees::register,
         numeric::register,
         text::register,
         text_format::register,
+        ident::register,
         like::register,
         regexp::register,
         bytes::register,
@@ -324,6 +331,7 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         json_make::register,
         array::register,
         datetime::register,
+        overlaps::register,
         tochar::register,
         todate::register,
         tonumber::register,

@@ -407,7 +407,7 @@ fn regexp_replace(
 /// The byte of a character, counted from 1; beyond the text if there is none.
 fn from_character(text: &str, start: i32) -> Result<usize> {
     if start <= 0 {
-        return Err(SqlError::invalid_parameter(format!("invalid value for parameter \"start\": {start}")));
+        return Err(bad_argument("start", start));
     }
     let mut places = text.char_indices().map(|(at, _)| at).chain([text.len()]);
     Ok(places.nth(start as usize - 1).unwrap_or(usize::MAX))
@@ -475,41 +475,99 @@ fn substring(text: &str, pattern: &str, interrupt: Interrupt<'_>) -> Result<Valu
     Ok(found.map_or(Value::Null, |groups| part(text, groups[usize::from(groups.len() > 1)])))
 }
 
-fn regexp_substr(
-    text: &str,
-    pattern: &str,
-    (start, n): (i32, i32),
-    flags: &str,
+/// The match that `regexp_substr` and `regexp_instr` are asked for.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    /// The character from which on it is looked for.
+    start: i32,
+    /// Its number among the matches.
+    n: i32,
+    flags: &'a str,
+    /// A group of it; 0 is the whole.
+    group: i32,
+}
+
+/// The first match, or what of it is asked for.
+const FIRST: Wanted<'_> = Wanted { start: 1, n: 1, flags: "", group: 0 };
+
+fn bad_argument(name: &str, v: i32) -> SqlError {
+    SqlError::invalid_parameter(format!("invalid value for parameter \"{name}\": {v}"))
+}
+
+/// Where a match or a group of it lies. A pattern without groups is its only one.
+fn nth_span(
+    function: &str,
+    (text, pattern): (&str, &str),
+    wanted: Wanted<'_>,
     interrupt: Interrupt<'_>,
-) -> Result<Value> {
-    let regex = cached(pattern, flags_without_global(flags, "regexp_substr")?)?;
+) -> Result<Option<Span>> {
+    let Wanted { start, n, flags, group } = wanted;
     let from = from_character(text, start)?;
     if n <= 0 {
-        return Err(SqlError::invalid_parameter(format!("invalid value for parameter \"n\": {n}")));
+        return Err(bad_argument("n", n));
     }
-    let (mut found, mut count) = (Value::Null, 0);
+    let group = usize::try_from(group).map_err(|_| bad_argument("subexpr", group))?;
+    let regex = cached(pattern, flags_without_global(flags, function)?)?;
+    let (mut found, mut count) = (None, 0);
     regex.each(text, from, interrupt, &mut |groups| {
         count += 1;
         if count == n {
-            found = part(text, groups[0]);
+            let at = if groups.len() == 1 && group == 1 { 0 } else { group };
+            found = groups.get(at).copied().flatten();
         }
         Ok(count == n)
     })?;
     Ok(found)
 }
 
-/// SIMILAR TO's pattern as a regular expression.
+fn regexp_substr(text: &str, pattern: &str, wanted: Wanted<'_>, interrupt: Interrupt<'_>) -> Result<Value> {
+    Ok(part(text, nth_span("regexp_substr", (text, pattern), wanted, interrupt)?))
+}
+
+/// The character at which a match begins, or with `end` the one behind it; 0 if there is none.
+fn regexp_instr(
+    text: &str,
+    pattern: &str,
+    wanted: Wanted<'_>,
+    end: i32,
+    interrupt: Interrupt<'_>,
+) -> Result<i32> {
+    if !matches!(end, 0 | 1) {
+        return Err(bad_argument("endoption", end));
+    }
+    let span = nth_span("regexp_instr", (text, pattern), wanted, interrupt)?;
+    Ok(span.map_or(0, |(from, to)| text[..if end == 0 { from } else { to }].chars().count() as i32 + 1))
+}
+
+/// SIMILAR TO's pattern as a regular expression. Two escaped quotes divide it into three parts, the middle one of which
+/// SUBSTRING answers: the first is to match as little as it can, the second as much as it can.
 fn similar_to(pattern: &str, escape: Option<char>) -> Result<String> {
     let mut out = String::from("^(?:");
     let mut chars = pattern.chars();
-    let mut in_class = false;
+    let (mut in_class, mut quotes) = (false, 0);
     while let Some(c) = chars.next() {
         match c {
             c if Some(c) == escape => match chars.next() {
-                Some(next) => {
-                    out.push_str(&regex::escape(next.encode_utf8(&mut [0; 4])));
+                Some('"') if !in_class => {
+                    quotes += 1;
+                    out.push_str(match quotes {
+                        1 => "){1,1}?(",
+                        2 => "){1,1}(?:",
+                        _ => {
+                            let what = "SQL regular expression may not contain more than two escape-double-quote \
+                                        separators";
+                            return Err(SqlError::new(SqlState::INVALID_USE_OF_ESCAPE_CHARACTER, what));
+                        }
+                    });
                 }
-                None => return Err(bad_regex("invalid escape \\ sequence")),
+                // letters beyond ASCII have no meaning behind a backslash
+                Some(next) if !next.is_ascii() => out.push(next),
+                // an escape of regular expressions may be meant, such as that of digits
+                Some(next) => {
+                    out.push('\\');
+                    out.push(next);
+                }
+                None => {}
             },
             '[' if !in_class => {
                 in_class = true;
@@ -579,7 +637,15 @@ pub(super) fn register(r: &mut Registry) {
         "regexp_replace(text,text,text,int4,int4) text",
         code!(|c; a: &str, p: &str, with: &str, start: i32, n: i32| match usize::try_from(n) {
             Ok(n) => regexp_replace(a, p, with, (start, n, Flags::default()), c.interrupt),
-            Err(_) => Err(SqlError::invalid_parameter(format!("invalid value for parameter \"n\": {n}"))),
+            Err(_) => Err(bad_argument("n", n)),
+        }),
+    );
+    r.add(
+        "regexp_replace(text,text,text,int4,int4,text) text",
+        code!(|c; a: &str, p: &str, with: &str, start: i32, n: i32, f: &str| match usize::try_from(n) {
+            // which matches are replaced, n says
+            Ok(n) => regexp_replace(a, p, with, (start, n, flags_of(f)?), c.interrupt),
+            Err(_) => Err(bad_argument("n", n)),
         }),
     );
     r.add("regexp_split_to_array(text,text) text[]", split_array);
@@ -603,27 +669,83 @@ pub(super) fn register(r: &mut Registry) {
         "regexp_count(text,text,int4,text) int4",
         code!(|c; a: &str, p: &str, start: i32, f: &str| regexp_count(a, p, start, f, c.interrupt)),
     );
+    register_substr(r);
+    register_instr(r);
     r.add(
-        "regexp_substr(text,text) text",
-        code!(|c; a: &str, p: &str| regexp_substr(a, p, (1, 1), "", c.interrupt)),
-    );
-    r.add(
-        "regexp_substr(text,text,int4) text",
-        code!(|c; a: &str, p: &str, start: i32| regexp_substr(a, p, (start, 1), "", c.interrupt)),
-    );
-    r.add(
-        "regexp_substr(text,text,int4,int4) text",
-        code!(|c; a: &str, p: &str, start: i32, n: i32| regexp_substr(a, p, (start, n), "", c.interrupt)),
-    );
-    r.add(
-        "regexp_substr(text,text,int4,int4,text) text",
-        code!(|c; a: &str, p: &str, start: i32, n: i32, f: &str| regexp_substr(a, p, (start, n), f, c.interrupt)),
+        "substring(text,text,text) text",
+        code!(|c; a: &str, p: &str, escape: &str| {
+            substring(a, &similar_to(p, escape_of(escape)?)?, c.interrupt)
+        }),
     );
     r.add("substring(text,text) text", code!(|c; a: &str, p: &str| substring(a, p, c.interrupt)));
     r.add("similar_to_escape(text) text", code!(|p: &str| similar_to(p, Some('\\'))));
     r.add(
         "similar_to_escape(text,text) text",
         code!(|p: &str, escape: &str| similar_to(p, escape_of(escape)?)),
+    );
+}
+
+fn register_substr(r: &mut Registry) {
+    r.add(
+        "regexp_substr(text,text) text",
+        code!(|c; a: &str, p: &str| regexp_substr(a, p, FIRST, c.interrupt)),
+    );
+    r.add(
+        "regexp_substr(text,text,int4) text",
+        code!(|c; a: &str, p: &str, start: i32| regexp_substr(a, p, Wanted { start, ..FIRST }, c.interrupt)),
+    );
+    r.add(
+        "regexp_substr(text,text,int4,int4) text",
+        code!(|c; a: &str, p: &str, start: i32, n: i32| {
+            regexp_substr(a, p, Wanted { start, n, ..FIRST }, c.interrupt)
+        }),
+    );
+    r.add(
+        "regexp_substr(text,text,int4,int4,text) text",
+        code!(|c; a: &str, p: &str, start: i32, n: i32, flags: &str| {
+            regexp_substr(a, p, Wanted { start, n, flags, ..FIRST }, c.interrupt)
+        }),
+    );
+    r.add(
+        "regexp_substr(text,text,int4,int4,text,int4) text",
+        code!(|c; a: &str, p: &str, start: i32, n: i32, flags: &str, group: i32| {
+            regexp_substr(a, p, Wanted { start, n, flags, group }, c.interrupt)
+        }),
+    );
+}
+
+fn register_instr(r: &mut Registry) {
+    r.add(
+        "regexp_instr(text,text) int4",
+        code!(|c; a: &str, p: &str| regexp_instr(a, p, FIRST, 0, c.interrupt)),
+    );
+    r.add(
+        "regexp_instr(text,text,int4) int4",
+        code!(|c; a: &str, p: &str, start: i32| regexp_instr(a, p, Wanted { start, ..FIRST }, 0, c.interrupt)),
+    );
+    r.add(
+        "regexp_instr(text,text,int4,int4) int4",
+        code!(|c; a: &str, p: &str, start: i32, n: i32| {
+            regexp_instr(a, p, Wanted { start, n, ..FIRST }, 0, c.interrupt)
+        }),
+    );
+    r.add(
+        "regexp_instr(text,text,int4,int4,int4) int4",
+        code!(|c; a: &str, p: &str, start: i32, n: i32, end: i32| {
+            regexp_instr(a, p, Wanted { start, n, ..FIRST }, end, c.interrupt)
+        }),
+    );
+    r.add(
+        "regexp_instr(text,text,int4,int4,int4,text) int4",
+        code!(|c; a: &str, p: &str, start: i32, n: i32, end: i32, flags: &str| {
+            regexp_instr(a, p, Wanted { start, n, flags, ..FIRST }, end, c.interrupt)
+        }),
+    );
+    r.add(
+        "regexp_instr(text,text,int4,int4,int4,text,int4) int4",
+        code!(|c; a: &str, p: &str, start: i32, n: i32, end: i32, flags: &str, group: i32| {
+            regexp_instr(a, p, Wanted { start, n, flags, group }, end, c.interrupt)
+        }),
     );
 }
 

@@ -1,7 +1,8 @@
 //! The type of a value, sizes, and the clocks of the session.
 
 use super::Registry;
-use super::args::{Date, Timestamp, Timestamptz, code};
+use super::args::{Date, Time, Timestamp, Timestamptz, code};
+use crate::calendar;
 use crate::cast::{timestamp_to_date, timestamptz_to_timestamp};
 use crate::value::Value;
 use crate::zone::clock;
@@ -25,6 +26,11 @@ pub(super) fn register(r: &mut Registry) {
     r.stable(
         "localtimestamp() timestamp",
         code!(|call;| timestamptz_to_timestamp(call.env.transaction_time, call.env).map(Timestamp)),
+    );
+    r.stable(
+        "localtime() time",
+        code!(|call;| timestamptz_to_timestamp(call.env.transaction_time, call.env)
+            .map(|local| Time(calendar::split(local).1))),
     );
     r.stable("current_timestamp() timestamptz", |call, _| Ok(Timestamptz(call.env.transaction_time).into()));
 }

@@ -211,6 +211,56 @@ fn translate(text: &str, from: &str, to: &str) -> String {
         .collect()
 }
 
+/// A text with its Unicode escapes replaced: four digits, `+` and six, `u` and four, or `U` and eight.
+fn unistr(text: &str) -> Result<String> {
+    let syntax = |what| SqlError::new(SqlState::SYNTAX_ERROR, what);
+    let bad_pair = || syntax("invalid Unicode surrogate pair");
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    // the first half of a character that two escapes make
+    let mut high: Option<u32> = None;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        let (digits, len) = match rest.as_bytes().first() {
+            _ if c != '\\' => ("", 0),
+            Some(b'\\') => ("", 0),
+            Some(b'+') => (&rest[1..], 6),
+            Some(b'u') => (&rest[1..], 4),
+            Some(b'U') => (&rest[1..], 8),
+            _ => (rest, 4),
+        };
+        if len == 0 {
+            if high.is_some() {
+                return Err(bad_pair());
+            }
+            rest = rest.strip_prefix('\\').filter(|_| c == '\\').unwrap_or(rest);
+            out.push(c);
+            continue;
+        }
+        let own = digits.get(..len).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
+        let code = own.and_then(|own| u32::from_str_radix(own, 16).ok()).ok_or_else(|| {
+            let hint = "Unicode escapes must be \\XXXX, \\+XXXXXX, \\uXXXX, or \\UXXXXXXXX.";
+            syntax("invalid Unicode escape").hint(hint)
+        })?;
+        rest = &digits[len..];
+        match (high.take(), code) {
+            (None, 0xD800..=0xDBFF) => high = Some(code),
+            (Some(first), 0xDC00..=0xDFFF) => {
+                let pair = char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + (code - 0xDC00));
+                out.push(pair.ok_or_else(bad_pair)?);
+            }
+            (Some(_), _) | (None, 0xDC00..=0xDFFF) => return Err(bad_pair()),
+            (None, _) => {
+                let c = char::from_u32(code).filter(|c| *c != '\0');
+                out.push(c.ok_or_else(|| {
+                    SqlError::invalid_parameter(format!("invalid Unicode code point: {code:04X}"))
+                })?);
+            }
+        }
+    }
+    if high.is_some() { Err(bad_pair()) } else { Ok(out) }
+}
+
 /// An array of texts.
 pub(super) fn text_array(parts: impl Iterator<Item = Value>) -> Value {
     Value::Array(Arc::new(Array::new(Type::TEXT, parts.collect())))
@@ -326,6 +376,7 @@ pub(super) fn register(r: &mut Registry) {
     r.add("repeat(text,int4) text", code!(|a: &str, n: i32| repeat(a, n)));
     r.add("reverse(text) text", code!(|a: &str| Ok(a.chars().rev().collect::<String>())));
     r.add("ascii(text) int4", code!(|a: &str| Ok(a.chars().next().map_or(0, |c| c as i32))));
+    r.add("unistr(text) text", code!(|a: &str| unistr(a)));
     r.add("chr(int4) text", code!(|a: i32| chr(a)));
     r.add(
         "translate(text,text,text) text",

@@ -53,6 +53,8 @@ pub(super) enum Node {
     },
     /// A character.
     Char(char),
+    /// A character in quotes, which no other stands for when a text is read.
+    Quoted(char),
 }
 
 fn key_at(rest: &str) -> Option<(&'static str, bool)> {
@@ -83,6 +85,7 @@ pub(super) fn template(text: &str) -> Vec<Node> {
         if let Some((key, small)) = key_at(rest) {
             rest = &rest[key.len()..];
             if key == "FX" {
+                nodes.push(Node::Field { key, small, fill, ordinal: None });
                 continue;
             }
             // names in the user's language are not padded
@@ -111,9 +114,9 @@ pub(super) fn template(text: &str) -> Vec<Node> {
                         '\\' => {
                             let escaped = rest.chars().next();
                             rest = &rest[escaped.map_or(0, char::len_utf8)..];
-                            nodes.extend(escaped.map(Node::Char));
+                            nodes.extend(escaped.map(Node::Quoted));
                         }
-                        c => nodes.push(Node::Char(c)),
+                        c => nodes.push(Node::Quoted(c)),
                     }
                 }
             }
@@ -313,7 +316,7 @@ impl Moment {
         let mut out = String::new();
         for node in template(text) {
             match node {
-                Node::Char(c) => out.push(c),
+                Node::Char(c) | Node::Quoted(c) => out.push(c),
                 Node::Field { key, small, fill, ordinal } => {
                     let at = out.len();
                     self.field(key, small, fill, &mut out);

@@ -1,65 +1,68 @@
-//! `to_date` and `to_timestamp` with a template.
+//! `to_date` and `to_timestamp` with a template: field by field as PostgreSQL's `DCH_from_char` reads them, and put
+//! together as its `do_to_timestamp` does.
 
 use super::Registry;
 use super::args::{Date, Timestamptz, code};
 use super::tochar::{DAYS, MONTHS, Node, ROMAN, template};
+use crate::binary::round_micros;
 use crate::calendar::{self, DAY_MICROS, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS};
-use crate::cast::timestamp_to_timestamptz;
+use crate::cast::{timestamp_out_of_range, timestamp_to_timestamptz};
+use crate::datetime::{Bad, error};
 use crate::env::Env;
 use crate::error::{Result, SqlError, SqlState};
+use crate::ty::Type;
 
-/// What was read.
+/// The calendar that fields belong to, which must be the same for all that have one.
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    Gregorian,
+    IsoWeek,
+}
+
+/// What was read. What is zero was not given.
 #[derive(Default)]
 struct Read {
-    year: Option<i64>,
-    century: Option<i64>,
-    month: Option<i64>,
-    day: Option<i64>,
-    day_of_year: Option<i64>,
-    julian: Option<i64>,
-    iso_year: Option<i64>,
-    iso_week: Option<i64>,
-    iso_day: Option<i64>,
-    week: Option<i64>,
-    week_of_month: Option<i64>,
-    hour: Option<i64>,
+    mode: Option<Mode>,
+    year: i64,
+    /// Digits of the year's field.
+    year_width: usize,
+    century: i64,
+    before_christ: i64,
+    month: i64,
+    day: i64,
+    day_of_year: i64,
+    /// Of the week, Sunday is 1.
+    weekday: i64,
+    week: i64,
+    week_of_month: i64,
+    julian: i64,
+    hour: i64,
+    /// Hours are those of a 12-hour clock.
     half_day: bool,
-    afternoon: Option<bool>,
+    afternoon: i64,
     minute: i64,
     second: i64,
+    seconds_of_day: i64,
+    millis: i64,
     micros: i64,
-    seconds_of_day: Option<i64>,
-    before_christ: bool,
-    east: Option<i64>,
-    west: bool,
+    /// Digits of a second that are kept, if a field says so.
+    precision: Option<i64>,
+    /// The sign of the zone, which is given if this is not zero.
+    zone_sign: i64,
+    zone_hours: i64,
+    zone_minutes: i64,
+}
+
+fn format_error(message: String) -> SqlError {
+    SqlError::new(SqlState::INVALID_DATETIME_FORMAT, message)
 }
 
 fn invalid(text: &str, key: &str, detail: &str) -> SqlError {
-    let message = format!("invalid value \"{text}\" for \"{key}\"");
-    SqlError::new(SqlState::INVALID_DATETIME_FORMAT, message).detail(detail)
+    format_error(format!("invalid value \"{text}\" for \"{key}\"")).detail(detail)
 }
 
-fn out_of_range(text: &str) -> SqlError {
-    let message = format!("date/time field value out of range: \"{text}\"");
-    SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, message)
-}
-
-/// Digits that a field has when another follows it at once.
-fn width(key: &str) -> usize {
-    match key {
-        "YYYY" | "IYYY" => 4,
-        "YYY" | "IYY" | "DDD" | "IDDD" | "MS" | "FF3" => 3,
-        "Y" | "I" | "D" | "ID" | "W" | "Q" | "FF1" => 1,
-        "US" | "FF6" => 6,
-        "FF4" => 4,
-        "FF5" | "SSSS" | "SSSSS" => 5,
-        "J" => 7,
-        _ => 2,
-    }
-}
-
-/// Whether a field is read as digits.
-fn is_number(key: &str) -> bool {
+/// Whether a field is digits, so that the one before it cannot take all there are.
+fn is_digits(key: &str) -> bool {
     !matches!(
         key,
         "MONTH"
@@ -80,30 +83,34 @@ fn is_number(key: &str) -> bool {
             | "B.C."
             | "RM"
             | "TZ"
+            | "TZH"
             | "OF"
-    )
+            | "FX"
+    ) && !key.starts_with("FF")
 }
 
-/// Takes a word from a list, in any case.
-fn one_of(rest: &mut &str, words: impl Iterator<Item = &'static str>) -> Option<usize> {
-    // the longest that fits
-    let hit = words
-        .enumerate()
-        .filter(|(_, word)| rest.get(..word.len()).is_some_and(|text| text.eq_ignore_ascii_case(word)))
-        .max_by_key(|(_, word)| word.len())?;
-    *rest = &rest[hit.1.len()..];
-    Some(hit.0)
+fn mode_of(key: &str) -> Option<Mode> {
+    Some(match key {
+        "IYYY" | "IYY" | "IY" | "I" | "IDDD" | "ID" | "IW" => Mode::IsoWeek,
+        "Y,YYY" | "YYYY" | "YYY" | "YY" | "Y" | "MM" | "MONTH" | "Month" | "MON" | "Mon" | "RM" | "DDD"
+        | "DD" | "D" | "WW" | "W" => Mode::Gregorian,
+        _ => return None,
+    })
 }
 
-fn first_word(rest: &str) -> &str {
-    rest.split(|c: char| c.is_whitespace()).next().unwrap_or("")
+/// Takes a word from a list, in any case: of several the longest.
+fn one_of(rest: &mut &str, words: &[&str]) -> Option<i64> {
+    let fits = |word: &&str| rest.get(..word.len()).is_some_and(|text| text.eq_ignore_ascii_case(word));
+    let (at, word) =
+        words.iter().enumerate().filter(|(_, word)| fits(word)).max_by_key(|(_, word)| word.len())?;
+    *rest = &rest[word.len()..];
+    Some(at as i64)
 }
 
 /// The year that a short one means: the nearest to 2020.
-fn full_year(v: i64, digits: usize) -> i64 {
+fn full_year(v: i64) -> i64 {
     match v {
-        _ if digits >= 4 => v,
-        0..70 => v + 2_000,
+        ..70 => v + 2_000,
         70..100 => v + 1_900,
         100..520 => v + 2_000,
         520..1_000 => v + 1_000,
@@ -111,101 +118,209 @@ fn full_year(v: i64, digits: usize) -> i64 {
     }
 }
 
-impl Read {
-    fn number(&mut self, key: &'static str, digits: &str, v: i64) {
-        match key {
-            "YYYY" | "Y,YYY" => self.year = Some(v),
-            "YYY" | "YY" | "Y" => self.year = Some(full_year(v, digits.len())),
-            "IYYY" => self.iso_year = Some(v),
-            "IYY" | "IY" | "I" => self.iso_year = Some(full_year(v, digits.len())),
-            "CC" => self.century = Some(v),
-            "MM" => self.month = Some(v),
-            "DD" => self.day = Some(v),
-            "DDD" => self.day_of_year = Some(v),
-            "IDDD" if v > 0 => (self.iso_week, self.iso_day) = (Some((v - 1) / 7 + 1), Some((v - 1) % 7 + 1)),
-            "IW" => self.iso_week = Some(v),
-            "ID" => self.iso_day = Some(v),
-            "WW" => self.week = Some(v),
-            "W" => self.week_of_month = Some(v),
-            "J" => self.julian = Some(v),
-            "HH" | "HH12" => (self.hour, self.half_day) = (Some(v), true),
-            "HH24" => self.hour = Some(v),
-            "MI" => self.minute = v,
-            "SS" => self.second = v,
-            "SSSS" | "SSSSS" => self.seconds_of_day = Some(v),
-            "MS" | "US" | "FF1" | "FF2" | "FF3" | "FF4" | "FF5" | "FF6" => {
-                // a fraction: 5 milliseconds of 3 digits are 5, of 1 digit 500
-                let shown = digits.len().min(6) as u32;
-                self.micros += v * 10_i64.pow(6 - shown);
+/// Sets a field, which must not have another value.
+fn set(field: &mut i64, v: i64, key: &str) -> Result<()> {
+    if *field != 0 && *field != v {
+        let message = format!("conflicting values for \"{key}\" field in formatting string");
+        let detail = "This value contradicts a previous setting for the same field type.";
+        return Err(format_error(message).detail(detail));
+    }
+    *field = v;
+    Ok(())
+}
+
+/// A number with a sign at the start of a text, and how many bytes it has; None if there is none.
+fn leading_int(text: &str) -> Option<(Option<i64>, usize)> {
+    let blank = text.len() - text.trim_start_matches(|c: char| c.is_ascii_whitespace()).len();
+    let body = &text[blank..];
+    let sign = usize::from(body.starts_with(['+', '-']));
+    let digits = body[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    let end = sign + digits;
+    (digits > 0).then(|| (body[..end].trim_start_matches('+').parse().ok(), blank + end))
+}
+
+/// A field of a template where it is read.
+struct Cursor<'a> {
+    key: &'static str,
+    /// What follows is no digit, so that all digits there are belong to it.
+    open: bool,
+    rest: &'a str,
+}
+
+impl Cursor<'_> {
+    /// Reads an integer of so many characters, or of any number of them; the number of bytes that it has.
+    fn int(&mut self, width: usize) -> Result<(i64, usize)> {
+        let key = self.key;
+        self.rest = self.rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
+        // whole characters only
+        let end =
+            (0..=width.min(self.rest.len())).rev().find(|at| self.rest.is_char_boundary(*at)).unwrap_or(0);
+        let copy = &self.rest[..end];
+        let hint = "If your source string is not fixed-width, try using the \"FM\" modifier.";
+        let found = if self.open {
+            leading_int(self.rest)
+        } else {
+            if self.rest.len() < width {
+                let detail = format!("Field requires {width} characters, but only {} remain.", copy.len());
+                let message = format!("source string too short for \"{key}\" formatting field");
+                return Err(format_error(message).detail(detail).hint(hint));
             }
-            "TZH" => self.east = Some(self.east.unwrap_or(0) + v * 3_600),
-            "TZM" => self.east = Some(self.east.unwrap_or(0) + v * 60),
-            // a day of the week, and a quarter, say nothing
-            _ => {}
-        }
+            let found = leading_int(copy);
+            if let Some((_, used)) = found
+                && used < width
+            {
+                let detail = format!("Field requires {width} characters, but only {used} could be parsed.");
+                return Err(invalid(copy, key, &detail).hint(hint));
+            }
+            found
+        };
+        let Some((v, used)) = found else { return Err(invalid(copy, key, "Value must be an integer.")) };
+        let Some(v) = v.filter(|v| i32::try_from(*v).is_ok()) else {
+            let message = format!("value for \"{key}\" in source string is out of range");
+            let detail = format!("Value must be in the range {} to {}.", i32::MIN, i32::MAX);
+            return Err(SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, message).detail(detail));
+        };
+        self.rest = &self.rest[used..];
+        Ok((v, used))
     }
 
-    fn take(&mut self, key: &'static str, rest: &mut &str, next_is_digit: bool) -> Result<()> {
-        if !is_number(key) {
-            return self.take_word(key, rest);
+    fn word(&mut self, words: &[&str]) -> Result<i64> {
+        one_of(&mut self.rest, words).ok_or_else(|| {
+            let first = self.rest.split(|c: char| c.is_ascii_whitespace()).next().unwrap_or("");
+            let detail = "The given value did not match any of the allowed values for this field.";
+            invalid(first, self.key, detail)
+        })
+    }
+}
+
+impl Read {
+    /// Reads a field. `minus` if a minus was skipped before it that the template does not account for.
+    fn take(&mut self, at: &mut Cursor<'_>, minus: bool) -> Result<()> {
+        let key = at.key;
+        if let Some(mode) = mode_of(key)
+            && *self.mode.get_or_insert(mode) != mode
+        {
+            let hint = "Do not mix Gregorian and ISO week date conventions in a formatting template.";
+            return Err(format_error("invalid combination of date conventions".to_owned()).hint(hint));
         }
-        if key == "TZH" {
-            self.west = rest.starts_with('-');
-            *rest = rest.strip_prefix(['+', '-']).unwrap_or(rest);
-        }
-        let fraction = key == "MS" || key == "US" || key.starts_with("FF");
-        let limit = if next_is_digit || fraction { width(key) } else { usize::MAX };
-        let grouped = key == "Y,YYY";
-        let len =
-            rest.bytes().take(limit).take_while(|b| b.is_ascii_digit() || (grouped && *b == b',')).count();
-        let digits = rest[..len].replace(',', "");
-        if digits.is_empty() {
-            if rest.is_empty() {
-                return Ok(());
+        let width = key.len();
+        match key {
+            "HH" | "HH12" => {
+                set(&mut self.hour, at.int(2)?.0, key)?;
+                self.half_day = true;
             }
-            let shown: String = rest.chars().take(width(key).min(10)).collect();
-            return Err(invalid(&shown, key, "Value must be an integer."));
+            "HH24" => set(&mut self.hour, at.int(2)?.0, key)?,
+            "MI" => set(&mut self.minute, at.int(width)?.0, key)?,
+            "SS" => set(&mut self.second, at.int(width)?.0, key)?,
+            "SSSS" | "SSSSS" => set(&mut self.seconds_of_day, at.int(width)?.0, key)?,
+            "MS" => {
+                let (v, used) = at.int(3)?;
+                set(&mut self.millis, v, key)?;
+                // 25 is 0.25, and 025 is 0.025
+                self.millis *= 10_i64.pow(3_u32.saturating_sub(used as u32));
+            }
+            "US" | "FF1" | "FF2" | "FF3" | "FF4" | "FF5" | "FF6" => {
+                let digits = key.strip_prefix("FF").and_then(|digits| digits.parse().ok());
+                if digits.is_some() {
+                    self.precision = digits;
+                }
+                let (v, used) = at.int(digits.unwrap_or(6) as usize)?;
+                set(&mut self.micros, v, key)?;
+                self.micros *= 10_i64.pow(6_u32.saturating_sub(used as u32));
+            }
+            "TZH" => {
+                self.zone_sign = match at.rest.as_bytes().first() {
+                    Some(b'-') => -1,
+                    Some(b'+' | b' ') => 1,
+                    _ if minus => -1,
+                    _ => 1,
+                };
+                at.rest = at.rest.strip_prefix(['+', '-', ' ']).unwrap_or(at.rest);
+                set(&mut self.zone_hours, at.int(2)?.0, key)?;
+            }
+            "TZM" => {
+                if self.zone_sign == 0 {
+                    self.zone_sign = 1;
+                }
+                set(&mut self.zone_minutes, at.int(2)?.0, key)?;
+            }
+            "MM" => set(&mut self.month, at.int(width)?.0, key)?,
+            "DD" => set(&mut self.day, at.int(width)?.0, key)?,
+            "DDD" | "IDDD" => set(&mut self.day_of_year, at.int(3)?.0, key)?,
+            "D" => set(&mut self.weekday, at.int(1)?.0, key)?,
+            "ID" => {
+                let (v, _) = at.int(1)?;
+                set(&mut self.weekday, v, key)?;
+                self.weekday = if v + 1 > 7 { 1 } else { v + 1 };
+            }
+            "WW" | "IW" => set(&mut self.week, at.int(width)?.0, key)?,
+            "W" => set(&mut self.week_of_month, at.int(width)?.0, key)?,
+            "CC" => set(&mut self.century, at.int(width)?.0, key)?,
+            "J" => set(&mut self.julian, at.int(width)?.0, key)?,
+            // a quarter has no day
+            "Q" => {
+                at.int(width)?;
+            }
+            "Y,YYY" => self.take_grouped_year(at)?,
+            "YYYY" | "IYYY" => {
+                set(&mut self.year, at.int(width)?.0, key)?;
+                self.year_width = 4;
+            }
+            "YYY" | "IYY" | "YY" | "IY" | "Y" | "I" => {
+                let (v, used) = at.int(width)?;
+                set(&mut self.year, v, key)?;
+                if used < 4 {
+                    self.year = full_year(v);
+                }
+                self.year_width = width;
+            }
+            _ => return self.take_word(at),
         }
-        let v: i64 = digits.parse().map_err(|_| out_of_range(&digits))?;
-        if v > i32::MAX.into() {
-            return Err(SqlError::new(
-                SqlState::DATETIME_FIELD_OVERFLOW,
-                format!("value for \"{key}\" in source string is out of range"),
-            ));
-        }
-        *rest = &rest[len..];
-        self.number(key, &digits, v);
         Ok(())
     }
 
-    fn take_word(&mut self, key: &'static str, rest: &mut &str) -> Result<()> {
-        let detail = "The given value did not match any of the allowed values for this field.";
-        let bad = |rest: &str| invalid(first_word(rest), key, detail);
+    /// `2,024`
+    fn take_grouped_year(&mut self, at: &mut Cursor<'_>) -> Result<()> {
+        let bad = || format_error("invalid input string for \"Y,YYY\"".to_owned());
+        let (thousands, used) = leading_int(at.rest).ok_or_else(bad)?;
+        let behind = at.rest[used..].strip_prefix(',').ok_or_else(bad)?;
+        let behind = behind.trim_start_matches(|c: char| c.is_ascii_whitespace());
+        let end = (0..=behind.len().min(3)).rev().find(|at| behind.is_char_boundary(*at)).unwrap_or(0);
+        let (years, used) = leading_int(&behind[..end]).ok_or_else(bad)?;
+        let year = thousands.and_then(|v| v.checked_mul(1_000)?.checked_add(years?));
+        let year = year.filter(|v| i32::try_from(*v).is_ok()).ok_or_else(bad)?;
+        set(&mut self.year, year, at.key)?;
+        self.year_width = 4;
+        at.rest = &behind[used..];
+        Ok(())
+    }
+
+    fn take_word(&mut self, at: &mut Cursor<'_>) -> Result<()> {
+        let key = at.key;
         match key {
-            "MONTH" | "Month" => {
-                self.month = Some(one_of(rest, MONTHS.into_iter()).ok_or_else(|| bad(rest))? as i64 + 1)
-            }
-            "MON" | "Mon" => {
-                self.month = Some(
-                    one_of(rest, MONTHS.into_iter().map(|m| &m[..3])).ok_or_else(|| bad(rest))? as i64 + 1,
-                );
-            }
-            "RM" => self.month = Some(one_of(rest, ROMAN.into_iter()).ok_or_else(|| bad(rest))? as i64 + 1),
+            "MONTH" | "Month" => set(&mut self.month, at.word(&MONTHS)? + 1, key)?,
+            "MON" | "Mon" => set(&mut self.month, at.word(&MONTHS.map(|month| &month[..3]))? + 1, key)?,
+            "RM" => set(&mut self.month, at.word(&ROMAN)? + 1, key)?,
             "DAY" | "Day" => {
-                one_of(rest, DAYS.into_iter()).ok_or_else(|| bad(rest))?;
+                let v = at.word(&DAYS)?;
+                set(&mut self.weekday, v, key)?;
+                self.weekday += 1;
             }
             "DY" | "Dy" => {
-                one_of(rest, DAYS.into_iter().map(|d| &d[..3])).ok_or_else(|| bad(rest))?;
+                let v = at.word(&DAYS.map(|day| &day[..3]))?;
+                set(&mut self.weekday, v, key)?;
+                self.weekday += 1;
             }
-            "AM" | "PM" | "A.M." | "P.M." => {
-                let at = one_of(rest, ["am", "pm", "a.m.", "p.m."].into_iter()).ok_or_else(|| bad(rest))?;
-                self.afternoon = Some(at % 2 == 1);
+            "AM" | "PM" => {
+                set(&mut self.afternoon, at.word(&["am", "pm"])?, key)?;
                 self.half_day = true;
             }
-            "AD" | "BC" | "A.D." | "B.C." => {
-                let at = one_of(rest, ["ad", "bc", "a.d.", "b.c."].into_iter()).ok_or_else(|| bad(rest))?;
-                self.before_christ = at % 2 == 1;
+            "A.M." | "P.M." => {
+                set(&mut self.afternoon, at.word(&["a.m.", "p.m."])?, key)?;
+                self.half_day = true;
             }
+            "AD" | "BC" => set(&mut self.before_christ, at.word(&["ad", "bc"])?, key)?,
+            "A.D." | "B.C." => set(&mut self.before_christ, at.word(&["a.d.", "b.c."])?, key)?,
             _ => {
                 let message = format!("formatting field \"{key}\" is only supported in to_char");
                 return Err(SqlError::unsupported(message));
@@ -214,100 +329,195 @@ impl Read {
         Ok(())
     }
 
-    fn day(&self, text: &str) -> Result<i64> {
-        // what is 0 counts as not given
-        let given = |field: Option<i64>| field.filter(|value| *value != 0);
-        if let Some(julian) = given(self.julian) {
-            return Ok(julian - calendar::POSTGRES_EPOCH_JULIAN);
+    /// The year, if one is given: there is a year 0 here, which is 1 BC.
+    fn year(&self) -> Option<i64> {
+        let before_christ = self.before_christ != 0;
+        let century = if before_christ { -self.century } else { self.century };
+        if self.year == 0 {
+            let first = if century >= 0 { (century - 1) * 100 + 1 } else { century * 100 + 1 };
+            return (century != 0).then_some(first);
         }
-        if let Some(week) = given(self.iso_week) {
-            let year = self.iso_year.or(self.year).unwrap_or(1);
+        if century != 0 && self.year_width <= 2 {
+            // the years of a century end with 00
+            return Some(match (self.year % 100, century >= 0) {
+                (0, true) => century * 100,
+                (0, false) => century * 100 + 1,
+                (year, true) => year + (century - 1) * 100,
+                (year, false) => (century + 1) * 100 - year + 1,
+            });
+        }
+        let year = if before_christ { -self.year } else { self.year };
+        Some(if year < 0 { year + 1 } else { year })
+    }
+
+    /// The day.
+    fn day(&self, text: &str) -> Result<i64> {
+        let bad = || error(Bad::Field, text, "timestamp");
+        let given = self.year();
+        let mut year = given.unwrap_or(0);
+        let (mut month, mut day) = (1, 1);
+        // what has been given, for what was not is not checked
+        let mut has = (given.is_some(), false, false);
+        let mut of_year = self.day_of_year;
+        let iso = self.mode == Some(Mode::IsoWeek);
+        let monday = |year: i64, week: i64| {
             // the first week has the fourth of January
             let fourth = calendar::day_of(year, 1, 4);
-            // Sunday is the day that is none of the others
-            let day = self.iso_day.map_or(1, |day| if (1..=6).contains(&day) { day } else { 7 });
-            return Ok(fourth - calendar::iso_weekday(fourth) + (week - 1) * 7 + day);
+            fourth - calendar::iso_weekday(fourth) + 1 + (week - 1) * 7
+        };
+        if self.julian != 0 {
+            (year, month, day) = calendar::civil(self.julian - calendar::POSTGRES_EPOCH_JULIAN);
+            has = (true, true, true);
         }
-        let century = given(self.century).map(|century| (century - 1) * 100 + 1);
-        // without a year it is 1 BC
-        let mut year = self.year.or(self.iso_year).or(century).unwrap_or(0);
-        if self.before_christ {
-            year = 1 - year;
+        if self.week != 0 && iso {
+            let behind = match self.weekday {
+                0 => 0,
+                2.. => self.weekday - 2,
+                _ => 6,
+            };
+            (year, month, day) = calendar::civil(monday(year, self.week) + behind);
+            has = (true, true, true);
+        } else if self.week != 0 {
+            of_year = (self.week - 1) * 7 + 1;
         }
-        let first_of = |week: i64| (week - 1) * 7 + 1;
-        let mut day = given(self.week_of_month).map(first_of).or(given(self.day)).unwrap_or(1);
-        let mut month = given(self.month).unwrap_or(1);
-        let of_year = given(self.week).map(first_of).or(given(self.day_of_year));
-        if let Some(of_year) = of_year.filter(|_| month <= 1 || day <= 1) {
-            if year == 0 && !self.before_christ {
-                let message = "cannot calculate day of year without year information";
-                return Err(SqlError::new(SqlState::INVALID_DATETIME_FORMAT, message));
+        let of_month = if self.week_of_month != 0 { (self.week_of_month - 1) * 7 + 1 } else { self.day };
+        if of_month != 0 {
+            (day, has.2) = (of_month, true);
+        }
+        if self.month != 0 {
+            (month, has.1) = (self.month, true);
+        }
+        if of_year != 0 && (month <= 1 || day <= 1) {
+            if year == 0 && self.before_christ == 0 {
+                return Err(format_error("cannot calculate day of year without year information".to_owned()));
             }
-            let (mut of_month, mut left) = (1, of_year);
-            while of_month <= 12 && left > calendar::days_in_month(year, of_month) {
-                left -= calendar::days_in_month(year, of_month);
-                of_month += 1;
+            if iso {
+                (year, month, day) = calendar::civil(monday(year, 1) - 1 + of_year);
+                has = (true, true, true);
+            } else {
+                let (mut in_month, mut left) = (1, of_year);
+                while in_month <= 12 && left > calendar::days_in_month(year, in_month) {
+                    left -= calendar::days_in_month(year, in_month);
+                    in_month += 1;
+                }
+                (month, day) = (if month <= 1 { in_month } else { month }, if day <= 1 { left } else { day });
+                (has.1, has.2) = (true, true);
             }
-            (month, day) = (if month <= 1 { of_month } else { month }, if day <= 1 { left } else { day });
         }
-        if !(1..=12).contains(&month) || day < 1 || day > calendar::days_in_month(year, month) {
-            return Err(out_of_range(text));
+        let bad_month = has.1 && !(1..=12).contains(&month);
+        let bad_day = has.2 && !(1..=31).contains(&day);
+        if bad_month || bad_day || (has == (true, true, true) && day > calendar::days_in_month(year, month)) {
+            return Err(bad());
         }
-        Ok(calendar::day_of(year, month, day))
+        // beside a month or year that was not given, the 31st may be a day of the next month
+        Ok(calendar::day_of(year, month, 1) + day - 1)
     }
 
     fn time(&self, text: &str) -> Result<i64> {
-        let (mut hour, mut minute, mut second) = (self.hour.unwrap_or(0), self.minute, self.second);
-        if self.half_day && self.hour.is_some() {
+        let given = |field: i64, otherwise: i64| if field != 0 { field } else { otherwise };
+        let of_day = self.seconds_of_day;
+        let mut hour = given(self.hour, of_day / 3_600);
+        let minute = given(self.minute, of_day % 3_600 / 60);
+        let second = given(self.second, of_day % 60);
+        if self.half_day {
             if !(1..=12).contains(&hour) {
                 let message = format!("hour \"{hour}\" is invalid for the 12-hour clock");
-                return Err(SqlError::new(SqlState::INVALID_DATETIME_FORMAT, message)
-                    .hint("Use the 24-hour clock, or give an hour between 1 and 12."));
+                return Err(
+                    format_error(message).hint("Use the 24-hour clock, or give an hour between 1 and 12.")
+                );
             }
-            hour = hour % 12 + if self.afternoon == Some(true) { 12 } else { 0 };
+            hour = hour % 12 + if self.afternoon != 0 { 12 } else { 0 };
         }
-        if let Some(seconds) = self.seconds_of_day {
-            (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+        let micros = self.millis * 1_000 + self.micros;
+        let fits = |v: i64, end: i64| (0..end).contains(&v);
+        if !fits(hour, 24) || !fits(minute, 60) || !fits(second, 60) || !fits(micros, SECOND_MICROS) {
+            return Err(error(Bad::Field, text, "timestamp"));
         }
-        if !(0..=23).contains(&hour) || minute > 59 || second > 59 {
-            return Err(out_of_range(text));
-        }
-        Ok(hour * HOUR_MICROS + minute * MINUTE_MICROS + second * SECOND_MICROS + self.micros)
+        Ok(hour * HOUR_MICROS + minute * MINUTE_MICROS + second * SECOND_MICROS + micros)
     }
+
+    /// Seconds east of UTC, if a zone is given.
+    fn east(&self, text: &str) -> Result<Option<i64>> {
+        const MAX_HOURS: i64 = 15;
+        if self.zone_sign == 0 {
+            return Ok(None);
+        }
+        if !(0..=MAX_HOURS).contains(&self.zone_hours) || !(0..60).contains(&self.zone_minutes) {
+            return Err(error(Bad::Offset, text, "timestamp"));
+        }
+        Ok(Some(self.zone_sign * (self.zone_hours * 3_600 + self.zone_minutes * 60)))
+    }
+}
+
+/// Whether what follows a field is no digit: then it takes all digits there are.
+fn is_open(node: &Node, next: Option<&Node>) -> bool {
+    let ends_itself = matches!(node, Node::Field { fill, ordinal, .. } if *fill || ordinal.is_some());
+    ends_itself
+        || match next {
+            None => true,
+            Some(Node::Field { key, .. }) => !is_digits(key),
+            Some(Node::Char(c) | Node::Quoted(c)) => !c.is_ascii_digit(),
+        }
 }
 
 fn read(text: &str, pattern: &str) -> Result<Read> {
     let nodes = template(pattern);
     let mut found = Read::default();
-    let mut rest = text.trim_start();
+    let is_space = |c: char| c.is_ascii_whitespace() || c == '\x0B';
+    let is_separator = |c: char| c.is_ascii_punctuation();
+    let mut rest = text;
+    let mut exact = false;
+    // characters skipped beyond those that the template has
+    let mut skipped = 0_i64;
     for (at, node) in nodes.iter().enumerate() {
+        if rest.is_empty() {
+            break;
+        }
+        let is_field = matches!(node, Node::Field { .. });
+        if !exact && (is_field || at == 0) {
+            let behind = rest.trim_start_matches(is_space);
+            skipped += (rest.len() - behind.len()) as i64;
+            rest = behind;
+        }
+        let skip = |rest: &mut &str| {
+            let mut chars = rest.chars();
+            chars.next();
+            *rest = chars.as_str();
+        };
         match node {
+            Node::Char(c) if is_separator(*c) || is_space(*c) => {
+                if exact {
+                    skip(&mut rest);
+                } else if rest.starts_with(|c| is_space(c) || is_separator(c)) {
+                    // it stands for any other
+                    rest = &rest[1..];
+                } else {
+                    skipped -= 1;
+                }
+            }
+            Node::Char(_) | Node::Quoted(_) => {
+                if !exact && skipped > 0 {
+                    skipped -= 1;
+                } else {
+                    skip(&mut rest);
+                }
+            }
+            Node::Field { key: "FX", .. } => exact = true,
             Node::Field { key, ordinal, .. } => {
-                rest = rest.trim_start();
-                let digit_follows =
-                    matches!(nodes.get(at + 1), Some(Node::Field { key, .. }) if is_number(key));
-                found.take(key, &mut rest, digit_follows)?;
-                if ordinal.is_some() {
-                    rest = rest.get(2..).unwrap_or("");
+                let minus = skipped > 0 && text[..text.len() - rest.len()].ends_with('-');
+                let mut cursor = Cursor { key, open: is_open(node, nodes.get(at + 1)), rest };
+                found.take(&mut cursor, minus)?;
+                rest = cursor.rest;
+                // words have none
+                if ordinal.is_some() && (is_digits(key) || key.starts_with("FF")) && *key != "TZM" {
+                    skip(&mut rest);
+                    skip(&mut rest);
                 }
-            }
-            // a separator stands for any other
-            Node::Char(c) if !c.is_alphanumeric() => {
-                let before = rest;
-                rest = rest.trim_start();
-                let separator = rest.chars().next().filter(|c| !c.is_alphanumeric());
-                let sign_of_zone = matches!(nodes.get(at + 1), Some(Node::Field { key: "TZH", .. }));
-                if let Some(separator) = separator
-                    && (before.len() == rest.len() || !c.is_whitespace())
-                    && !sign_of_zone
-                {
-                    rest = &rest[separator.len_utf8()..];
+                if !exact {
+                    let behind = rest.trim_start_matches(is_space);
+                    skipped = (rest.len() - behind.len()) as i64;
+                    rest = behind;
                 }
-            }
-            Node::Char(_) => {
-                let mut chars = rest.chars();
-                chars.next();
-                rest = chars.as_str();
             }
         }
     }
@@ -315,24 +525,36 @@ fn read(text: &str, pattern: &str) -> Result<Read> {
 }
 
 fn to_date(text: &str, pattern: &str) -> Result<Date> {
-    let day = read(text, pattern)?.day(text)?;
-    if calendar::is_day(day) { Ok(Date(day as i32)) } else { Err(out_of_range(text)) }
+    let found = read(text, pattern)?;
+    // what is no time is no date either
+    found.time(text)?;
+    let day = found.day(text)?;
+    found.east(text)?;
+    if calendar::is_day(day) {
+        Ok(Date(day as i32))
+    } else {
+        let message = format!("date out of range: \"{text}\"");
+        Err(SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, message))
+    }
 }
 
 fn to_timestamp(text: &str, pattern: &str, env: &Env) -> Result<Timestamptz> {
     let found = read(text, pattern)?;
     let time = found.time(text)?;
-    let micros = found.day(text)?.checked_mul(DAY_MICROS).and_then(|day| day.checked_add(time));
-    let local = micros.ok_or_else(|| out_of_range(text))?;
-    let utc = match found.east {
-        Some(east) => {
-            let east = if found.west { -east } else { east };
-            local.checked_sub(east.saturating_mul(SECOND_MICROS)).ok_or_else(|| out_of_range(text))?
-        }
+    let day = found.day(text)?;
+    let east = found.east(text)?;
+    let local = day.checked_mul(DAY_MICROS).and_then(|day| day.checked_add(time));
+    let local = local.ok_or_else(timestamp_out_of_range)?;
+    let utc = match east {
+        Some(east) => local.checked_sub(east * SECOND_MICROS).ok_or_else(timestamp_out_of_range)?,
         None => timestamp_to_timestamptz(local, env)?,
     };
+    let utc = match found.precision {
+        Some(digits) => round_micros(utc, Type::TIMESTAMPTZ.with_modifiers(&[digits as i32])?),
+        None => utc,
+    };
     if !calendar::is_timestamp(utc) {
-        return Err(out_of_range(text));
+        return Err(timestamp_out_of_range());
     }
     Ok(Timestamptz(utc))
 }

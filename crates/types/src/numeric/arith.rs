@@ -189,6 +189,21 @@ impl Numeric {
         }
     }
 
+    /// The product with all its digits, also those that no numeric keeps: what is left when such products are
+    /// subtracted from each other may depend on them.
+    ///
+    /// # Errors
+    ///
+    /// 22003 if the product has too many digits.
+    pub(crate) fn mul_exact(&self, other: &Self) -> Result<Self> {
+        match (self.parts(), other.parts()) {
+            (Some(a), Some(b)) if a.scale + b.scale > MAX_SCALE => {
+                checked(a.mantissa * b.mantissa, a.scale + b.scale)
+            }
+            _ => self.mul(other),
+        }
+    }
+
     /// `self / other`.
     ///
     /// # Errors

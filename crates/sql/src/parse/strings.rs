@@ -1,0 +1,136 @@
+//! Literals that go on behind a line break, and identifiers with Unicode escapes, which the parser does not know.
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
+
+/// Puts the literals and identifiers of a statement in the parser's form. What is not well formed stays as it is, so
+/// that the parser refuses it.
+pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut at = 0;
+    while at < tokens.len() {
+        match &tokens[at].token {
+            Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_) => continue_at(&mut tokens, at),
+            Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("u") => {
+                identifier_at(&mut tokens, at);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    tokens
+}
+
+/// The next token that is no space, and whether a line ends before it.
+fn next(tokens: &[TokenWithSpan], from: usize) -> (usize, bool) {
+    let mut lines = false;
+    let spaces = tokens[from.min(tokens.len())..].iter().take_while(|token| match &token.token {
+        Token::Whitespace(space) => {
+            lines |= matches!(space, Whitespace::Newline | Whitespace::SingleLineComment { .. });
+            true
+        }
+        _ => false,
+    });
+    (from + spaces.count(), lines)
+}
+
+fn blank(tokens: &mut [TokenWithSpan]) {
+    for token in tokens {
+        token.token = Token::Whitespace(Whitespace::Space);
+    }
+}
+
+/// `'a'`, a line break, `'b'`: one literal. Behind `E'a'` only what has no backslash: that it is an escape there is not
+/// known any more.
+fn continue_at(tokens: &mut [TokenWithSpan], at: usize) {
+    let (first, escapes) = match &tokens[at].token {
+        Token::SingleQuotedString(first) => (first, false),
+        Token::EscapedStringLiteral(first) => (first, true),
+        _ => return,
+    };
+    let mut whole: Option<String> = None;
+    let mut end = at + 1;
+    loop {
+        let (more, lines) = next(tokens, end);
+        match tokens.get(more).map(|token| &token.token) {
+            Some(Token::SingleQuotedString(rest)) if lines && !(escapes && rest.contains('\\')) => {
+                whole.get_or_insert_with(|| first.clone()).push_str(rest);
+            }
+            _ => break,
+        }
+        end = more + 1;
+    }
+    if let Some(whole) = whole {
+        blank(&mut tokens[at + 1..end]);
+        tokens[at].token =
+            if escapes { Token::EscapedStringLiteral(whole) } else { Token::SingleQuotedString(whole) };
+    }
+}
+
+/// `U&"d\0061t"`, perhaps with UESCAPE.
+fn identifier_at(tokens: &mut [TokenWithSpan], at: usize) {
+    let (Some(Token::Ampersand), Some(Token::Word(name))) =
+        (tokens.get(at + 1).map(|token| &token.token), tokens.get(at + 2).map(|token| &token.token))
+    else {
+        return;
+    };
+    if name.quote_style != Some('"') {
+        return;
+    }
+    let mut end = at + 3;
+    let mut escape = '\\';
+    let (word, _) = next(tokens, end);
+    if matches!(tokens.get(word).map(|token| &token.token),
+        Some(Token::Word(word)) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("uescape"))
+    {
+        let (text, _) = next(tokens, word + 1);
+        let Some(Token::SingleQuotedString(text_of)) = tokens.get(text).map(|token| &token.token) else {
+            return;
+        };
+        let mut chars = text_of.chars();
+        let (Some(own), None) = (chars.next(), chars.next()) else { return };
+        if own.is_ascii_hexdigit() || own.is_ascii_whitespace() || matches!(own, '+' | '\'' | '"') {
+            return;
+        }
+        (escape, end) = (own, text + 1);
+    }
+    let Some(value) = unescape(&name.value, escape) else { return };
+    blank(&mut tokens[at + 1..end]);
+    tokens[at].token = Token::Word(Word { value, quote_style: Some('"'), keyword: Keyword::NoKeyword });
+}
+
+/// The text with its escapes replaced; `None` if one is none.
+fn unescape(text: &str, escape: char) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    // the first half of a character that two escapes make
+    let mut high: Option<u32> = None;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        let mut code = u32::from(c);
+        let mut escaped = false;
+        if c == escape {
+            if let Some(behind) = rest.strip_prefix(escape) {
+                rest = behind;
+            } else {
+                let (digits, len) = match rest.strip_prefix('+') {
+                    Some(digits) => (digits, 6),
+                    None => (rest, 4),
+                };
+                let digits_of =
+                    digits.get(..len).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
+                code = u32::from_str_radix(digits_of, 16).ok().filter(|code| *code != 0)?;
+                rest = &digits[len..];
+                escaped = true;
+            }
+        }
+        match (high.take(), code) {
+            (None, 0xD800..=0xDBFF) if escaped => high = Some(code),
+            (Some(first), 0xDC00..=0xDFFF) if escaped => {
+                out.push(char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + (code - 0xDC00))?);
+            }
+            (Some(_), _) => return None,
+            (None, code) => out.push(char::from_u32(code)?),
+        }
+    }
+    (high.is_none() && !out.is_empty()).then_some(out)
+}
