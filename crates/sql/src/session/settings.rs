@@ -139,8 +139,8 @@ const KNOWN: &[Known] = &[
     known("xmloption", "content", Takes::Anything),
 ];
 
-/// Settings of [`KNOWN`] that change something: the others, and those of [`IDLE`], are for PostgreSQL's planner, storage
-/// and log.
+/// Settings of [`KNOWN`] that change something: the others, and those of [`IDLE`], are for PostgreSQL's planner,
+/// storage and log.
 #[rustfmt::skip]
 const EFFECTIVE: &[&str] = &[
     "application_name", "client_encoding", "datestyle", "default_transaction_read_only", "intervalstyle",

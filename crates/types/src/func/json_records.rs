@@ -29,8 +29,8 @@ pub struct JsonRecords {
 }
 
 impl JsonRecords {
-    /// Hands the rows of a call of `function` to `next` until that breaks. A set of NULL has no rows; a record of NULL is
-    /// one of NULLs.
+    /// Hands the rows of a call of `function` to `next` until that breaks. A set of NULL has no rows; a record of NULL
+    /// is one of NULLs.
     ///
     /// # Errors
     /// 22023 for a value of another kind, 22P02 for what is no array where one is wanted, and those of `next`.
