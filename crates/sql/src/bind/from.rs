@@ -371,7 +371,14 @@ impl Binder<'_> {
     }
 
     fn system_table(&mut self, schema: Option<&str>, name: &str, alias: Option<&TableAlias>) -> Result<Tree> {
-        let Some((source, names)) = self.lookup.system_table(schema, name) else {
+        let in_path = |wanted: &str| self.lookup.search_path().iter().any(|schema| schema == wanted);
+        let found = self.lookup.system_table(schema, name).or_else(|| match schema {
+            None if in_path("information_schema") => {
+                self.lookup.system_table(Some("information_schema"), name)
+            }
+            _ => None,
+        });
+        let Some((source, names)) = found else {
             return Err(self.undefined(schema, name));
         };
         self.whole_catalog = true;
@@ -498,6 +505,10 @@ impl Binder<'_> {
         for (definition, &slot) in alias.columns.iter().zip(&raw) {
             let Some(ast) = &definition.data_type else { continue };
             let (ty, column_name) = (self.data_type(ast)?, fold(&definition.name));
+            if members.iter().any(|(known, _): &(scaledb_types::Text, Form)| **known == *column_name) {
+                let what = format!("column name \"{column_name}\" specified more than once");
+                return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+            }
             let (form, of_form) = match ty.base {
                 _ if ty.array => (Form::Array, Type::TEXT),
                 Base::Json => (Form::Json, Type::JSON),

@@ -304,7 +304,8 @@ impl Binder<'_> {
             let what = format!("cannot pass more than {MAX_ARGS} arguments to a function");
             return Err(SqlError::new(SqlState::TOO_MANY_ARGUMENTS, what));
         }
-        if let Some((function, params)) = SessionFn::find(name, args.len()) {
+        let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
+        if let Some((function, params)) = SessionFn::find(name, &types) {
             let mut exprs = Vec::with_capacity(args.len());
             for (arg, &param) in args.into_iter().zip(params) {
                 // "any" takes what comes

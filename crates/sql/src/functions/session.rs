@@ -1,5 +1,6 @@
 //! Functions that ask the session or the catalog.
 
+use scaledb_types::cast::{Context, find_cast};
 use scaledb_types::{Base, Type};
 
 /// A function of the session or the catalog.
@@ -123,9 +124,20 @@ const SESSION: &[Signature] = &[
 ];
 
 impl SessionFn {
-    /// The function of a name and number of arguments, and its parameters.
-    pub(crate) fn find(name: &str, args: usize) -> Option<(Self, &'static [Type])> {
-        let (name, params, result) = SESSION.iter().find(|s| s.0 == name && s.1.len() == args)?;
+    /// The function of a name that takes arguments of these types, and its parameters; if there is none, one of this
+    /// name and number of arguments.
+    pub(crate) fn find(name: &str, args: &[Type]) -> Option<(Self, &'static [Type])> {
+        let mut known = SESSION.iter().filter(|s| s.0 == name && s.1.len() == args.len());
+        let takes = |params: &[Type]| {
+            params.iter().zip(args).all(|(&param, &arg)| {
+                param == arg
+                    || param == ANY
+                    || arg.base == Base::Unknown
+                    || find_cast(arg, param, Context::Implicit).is_some()
+            })
+        };
+        let first = known.clone().next()?;
+        let (name, params, result) = known.find(|s| takes(s.1)).unwrap_or(first);
         Some((Self { name, result: *result, cast: None }, params))
     }
 
@@ -167,6 +179,6 @@ impl SessionFn {
                 | "pg_terminate_backend"
                 | "pg_reload_conf"
                 | "scaledb_stat_statements_reset"
-        )
+        ) && !self.name.contains("advisory")
     }
 }

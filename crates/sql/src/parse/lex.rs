@@ -263,9 +263,7 @@ pub fn name_of(token: Token, text: &str) -> Option<String> {
 
 /// A name as statements can have it, quoted if it must be.
 pub fn quoted(name: &str) -> String {
-    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+    scaledb_types::func::quote_ident(name).into_owned()
 }
 
 /// The names in a list with commas between them, as settings have it: a name without quotes is whatever stands before
@@ -309,7 +307,7 @@ pub fn text_of(token: Token, text: &str) -> Option<String> {
 }
 
 /// The content of an `E'..'` literal.
-fn unescape(body: &str) -> String {
+pub(super) fn unescape(body: &str) -> String {
     let mut out = String::new();
     let mut chars = body.chars().peekable();
     while let Some(c) = chars.next() {
@@ -324,6 +322,11 @@ fn unescape(body: &str) -> String {
                 Some('r') => out.push('\r'),
                 Some('b') => out.push('\x08'),
                 Some('f') => out.push('\x0C'),
+                // what is no character is refused before, see `invalid_escape`
+                Some('x') => out.extend(code(&mut chars, String::new(), 16, 2).or(Some('x'))),
+                Some('u') => out.extend(code(&mut chars, String::new(), 16, 4).or(Some('u'))),
+                Some('U') => out.extend(code(&mut chars, String::new(), 16, 8).or(Some('U'))),
+                Some(first @ '0'..='7') => out.extend(code(&mut chars, first.into(), 8, 3)),
                 Some(other) => out.push(other),
                 None => {}
             },
@@ -331,6 +334,21 @@ fn unescape(body: &str) -> String {
         }
     }
     out
+}
+
+/// The character of a code of at most so many digits.
+fn code(
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    mut digits: String,
+    radix: u32,
+    most: usize,
+) -> Option<char> {
+    while digits.len() < most
+        && let Some(digit) = chars.next_if(|c| c.is_digit(radix))
+    {
+        digits.push(digit);
+    }
+    u32::from_str_radix(&digits, radix).ok().and_then(char::from_u32)
 }
 
 /// The first byte that an `E'..'` literal of the text names and that is no character: `\x00`, or one beyond ASCII

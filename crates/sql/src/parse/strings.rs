@@ -39,8 +39,7 @@ fn blank(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// `'a'`, a line break, `'b'`: one literal. Behind `E'a'` only what has no backslash: that it is an escape there is not
-/// known any more.
+/// `'a'`, a line break, `'b'`: one literal. What stands behind `E'a'` has escapes, too.
 fn continue_at(tokens: &mut [TokenWithSpan], at: usize) {
     let (first, escapes) = match &tokens[at].token {
         Token::SingleQuotedString(first) => (first, false),
@@ -52,8 +51,13 @@ fn continue_at(tokens: &mut [TokenWithSpan], at: usize) {
     loop {
         let (more, lines) = next(tokens, end);
         match tokens.get(more).map(|token| &token.token) {
-            Some(Token::SingleQuotedString(rest)) if lines && !(escapes && rest.contains('\\')) => {
-                whole.get_or_insert_with(|| first.clone()).push_str(rest);
+            Some(Token::SingleQuotedString(rest)) if lines => {
+                let whole = whole.get_or_insert_with(|| first.clone());
+                if escapes {
+                    whole.push_str(&super::lex::unescape(&rest.replace('\'', "''")));
+                } else {
+                    whole.push_str(rest);
+                }
             }
             _ => break,
         }

@@ -324,10 +324,11 @@ impl<E: Engine> Session<E> {
         let limit = settings.get("temp_file_limit").is_ok_and(|limit| limit != settings::UNLIMITED);
         self.temp_file_limit = limit.then(|| settings.kilobytes("temp_file_limit").saturating_mul(1 << 10));
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
-        let parts = ["search_path", "timezone", "datestyle", "intervalstyle"].map(get);
+        let parts = ["timezone", "datestyle", "intervalstyle"].map(get);
         // plans that may be about temporary relations are the session's own
         let own = if self.state.has_temporary { self.state.id } else { 0 };
-        let key = format!("{}\n{own}", parts.join("\n"));
+        // what the path is, for `"$user"` in it is another schema for each user
+        let key = format!("{:?}\n{}\n{own}", self.state.path, parts.join("\n"));
         if *self.settings_key != *key {
             self.settings_key = Arc::from(key);
             self.cache.clear();

@@ -22,8 +22,9 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(super) struct Statement {
     pub(super) compiled: Held,
-    /// The number of the search path that it was compiled with.
-    path: u64,
+    /// The number of the search path that it was compiled with. None for what a transaction has compiled that has
+    /// changed the catalog: no other statement may run it, for the change may be rolled back.
+    path: Option<u64>,
     /// The types that were given for its parameters.
     pub(super) types: Box<[u32]>,
     /// Made by PREPARE rather than by the protocol.
@@ -391,7 +392,7 @@ impl<E: Engine> Session<E> {
         } else {
             Some(Arc::new(Reservation::new(&self.state.shared.memory, weight)?))
         };
-        let path = self.path_number;
+        let path = (!self.transaction.changed).then_some(self.path_number);
         let statement = Statement { compiled, path, types: types.into(), by_sql: false, _reserved: reserved };
         self.statements.insert(name.to_owned(), statement);
         Ok(())
@@ -420,7 +421,7 @@ impl<E: Engine> Session<E> {
         self.use_newest_catalog();
         let statement = self.statement(name)?;
         let same = statement.compiled.version == self.state.catalog.version && !self.transaction.changed;
-        let same = same && statement.path == self.path_number && !self.is_outdated(&statement.compiled);
+        let same = same && statement.path == Some(self.path_number) && !self.is_outdated(&statement.compiled);
         if same || !matches!(statement.compiled.action, Action::Plan(_)) {
             let known = known.is_some_and(|known| known.is(&statement.compiled));
             return Ok(if known { None } else { Some(statement.compiled.clone()) });
@@ -435,7 +436,8 @@ impl<E: Engine> Session<E> {
         if !is_same_result(fresh.columns.as_deref(), statement.compiled.columns.as_deref()) {
             return Err(SqlError::unsupported("cached plan must not change result type"));
         }
-        let statement = Statement { compiled: fresh.clone(), path: self.path_number, ..statement };
+        let path = (!self.transaction.changed).then_some(self.path_number);
+        let statement = Statement { compiled: fresh.clone(), path, ..statement };
         self.statements.insert(name.to_owned(), statement);
         Ok(fresh)
     }

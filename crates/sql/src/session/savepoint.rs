@@ -128,6 +128,10 @@ impl<E: Engine> Session<E> {
                 other => crate::error::plain(other),
             })?;
         }
+        if self.transaction.is_failed() {
+            // the transaction goes on because of an error, which may be about what the catalog had or had not
+            self.state.used.note_all();
+        }
         self.transaction.modes.read_only = read_only;
         self.portals.retain(|_, other| other.number <= portal);
         self.state.owner.borrow_mut().release_to(locks);

@@ -28,6 +28,7 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
             | "pg_get_serial_sequence"
             | "to_regclass"
             | "to_regtype"
+            | "to_regnamespace"
             | "format_type"
             | "obj_description"
             | "col_description"

@@ -1,9 +1,10 @@
 //! Expressions of the catalog as PostgreSQL prints them.
 
 use crate::bind::literal::literal_text;
+use crate::bind::names::{fold, split_text};
 use crate::parse::lex::quoted;
 use crate::plan::column_type;
-use scaledb_catalog::{Catalog, ColumnDesc, PUBLIC};
+use scaledb_catalog::{Catalog, ColumnDesc, PUBLIC, Relation};
 use scaledb_types::Type;
 use sqlparser::ast::{DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 
@@ -54,8 +55,9 @@ pub(super) fn without_parentheses(text: &str) -> String {
 /// The oid of the relation of whose values a default takes the next.
 pub(crate) fn sequence_of(catalog: &Catalog, default: &str) -> Option<u32> {
     let Ok(Expr::Function(function)) = crate::parse::expression(default) else { return None };
-    let name = sequence(&function).filter(|_| function.name.to_string() == "nextval")?;
-    super::functions::find_relation(catalog, &public(), &name)
+    let last = function.name.0.last()?.as_ident()?;
+    let name = sequence(&function).filter(|_| fold(last) == "nextval")?;
+    relation_named(catalog, &name).map(Relation::oid)
 }
 
 /// A type as casts name it: without its length.
@@ -70,28 +72,36 @@ fn type_name(ty: Type) -> String {
 fn sequence(function: &sqlparser::ast::Function) -> Option<String> {
     let FunctionArguments::List(list) = &function.args else { return None };
     let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = &list.args[..] else { return None };
-    let literal = match argument {
-        Expr::Cast { expr, data_type: DataType::Regclass, .. } => expr,
-        Expr::Cast { expr, data_type: DataType::Custom(name, _), .. }
-            if name.to_string().eq_ignore_ascii_case("regclass") =>
-        {
-            expr
-        }
-        other => other,
-    };
+    let mut literal = argument;
+    loop {
+        literal = match literal {
+            Expr::Nested(inner) => inner,
+            Expr::Cast { expr, data_type: DataType::Regclass, .. } => expr,
+            Expr::Cast { expr, data_type: DataType::Custom(name, _), .. }
+                if name
+                    .0
+                    .last()
+                    .and_then(|part| part.as_ident())
+                    .is_some_and(|name| fold(name) == "regclass") =>
+            {
+                expr
+            }
+            _ => break,
+        };
+    }
     let Expr::Value(value) = literal else { return None };
     literal_text(&value.value).map(str::to_owned)
 }
 
-/// Where names are found that are kept without their schema.
-fn public() -> [String; 1] {
-    [PUBLIC.to_owned()]
+/// The relation of a name that is kept: it has its schema, unless that is `public`.
+fn relation_named<'c>(catalog: &'c Catalog, name: &str) -> Option<&'c Relation> {
+    let (schema, name) = split_text(name)?;
+    catalog.lookup(schema.as_deref().unwrap_or(PUBLIC), &name)
 }
 
 /// A name without its schema, if it is found so.
 fn found_by(catalog: &Catalog, name: &str) -> String {
-    let found = super::functions::find_relation(catalog, &public(), name).and_then(|oid| catalog.get(oid));
-    let shown = match found {
+    let shown = match relation_named(catalog, name) {
         Some(relation) if relation.schema() == PUBLIC => quoted(relation.name()),
         Some(relation) => format!("{}.{}", quoted(relation.schema()), quoted(relation.name())),
         None => name.to_owned(),

@@ -229,8 +229,6 @@ create table arrays2 (a int generated always as (array_length(enum_range('one'::
 create index on arr ((enum_last(a[1])));
 select 1 as array;
 insert into arr values ('{one}') returning a as array;
-create type text as enum ('x');
 drop type text;
-drop type public.text;
 select typinput, typoutput, typreceive, typsend from pg_type where typname in ('k', '_k') order by typname;
 select format_type(23, null), format_type(1043, 7), format_type(1007, -1), format_type(0, null), format_type(99999999, null), format_type(null, 1);

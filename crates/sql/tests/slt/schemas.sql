@@ -259,3 +259,120 @@ set maintenance_work_mem = '1GB';
 set effective_cache_size = '1GB';
 set enable_memoize = off;
 show enable_memoize;
+
+-- names in texts that are kept, however they are written
+create schema s1;
+create schema s2;
+create sequence s1.sq start 10;
+create sequence s2.sq start 900;
+create table s1.t (a int);
+create table s2.t (a int);
+create type s1.mood as enum ('a');
+create type s2.mood as enum ('b');
+set search_path = s1;
+create table k1 (x int default nextval(('sq')::regclass), k int);
+create table k2 (x int default nextval(cast('sq' as regclass)), k int);
+create table k3 (x int default nextval(E'sq'), k int);
+create table k4 (x int default nextval($$sq$$), k int);
+create table k5 (x int default "nextval"('sq'), k int);
+create table k6 (x int default pg_catalog.nextval('sq'), k int);
+create table r (a regclass default cast('t' as regclass), b regclass default 't'::pg_catalog.regclass, c regclass default ('t')::regclass, d regtype default 'mood'::regtype, e text default cast('mood' as regtype)::text, k int);
+create view v as select cast('t' as regclass) as a, ('t')::regclass as b, 'mood'::regtype as c;
+set search_path = s2;
+insert into s1.k1 (k) values (1) returning x;
+insert into s1.k2 (k) values (1) returning x;
+insert into s1.k3 (k) values (1) returning x;
+insert into s1.k4 (k) values (1) returning x;
+insert into s1.k5 (k) values (1) returning x;
+insert into s1.k6 (k) values (1) returning x;
+insert into s1.r (k) values (1) returning a, b, c, d, e;
+select * from s1.v;
+drop schema s1, s2 cascade;
+reset search_path;
+
+-- what a sequence gives its values to
+create table o (s serial, a int);
+create table p (x int default nextval('o_s_seq'), a int);
+create table q (like o including defaults);
+drop table o;
+insert into p (a) values (1) returning x;
+drop table o cascade;
+insert into p (a) values (2) returning x;
+insert into q (a) values (2);
+drop table p, q;
+
+-- public by another name
+drop schema public cascade;
+create schema x;
+create table x.t (a int);
+insert into x.t values (1);
+alter schema x rename to public;
+select * from t;
+select count(*) from pg_namespace where nspname in ('x', 'public');
+drop schema public cascade;
+create schema public;
+select * from t;
+
+-- a plan that a transaction has made for what it has changed is for it alone
+create table t (a int, b text);
+insert into t values (1, 'one');
+prepare i as insert into t (a, b) values (2, 'two');
+prepare s as select a, b from t order by a;
+begin;
+alter table t drop column a;
+alter table t add column a int default 77;
+execute i;
+execute s;
+rollback;
+execute i;
+execute s;
+select * from t order by a;
+begin;
+create table nt (a int);
+prepare n as insert into nt values (5);
+execute n;
+rollback;
+execute n;
+create table other_one (a int);
+execute n;
+select * from other_one;
+create table nt (a int);
+execute n;
+select * from nt;
+begin;
+alter table t add constraint small check (a < 100);
+prepare big as insert into t values (200, 'big');
+rollback;
+execute big;
+begin;
+alter table t drop column b;
+execute s;
+rollback;
+execute s;
+deallocate all;
+create view pv as select 1 as a;
+select pg_get_viewdef('pv'::regclass) is not null, pg_get_viewdef('pv') is not null, pg_get_viewdef(oid) is not null from pg_class where relname = 'pv';
+create table k ("like" int primary key, "order" int unique, "Name" int references k);
+select conname, pg_get_constraintdef(oid) from pg_constraint where conrelid = 'k'::regclass order by 1;
+
+-- locks are taken whether anybody reads that they are
+begin;
+select 1 as one from (select pg_advisory_xact_lock(1)) x;
+select count(*) from (select pg_try_advisory_xact_lock(2) as l from t) x;
+select count(*) from pg_locks where locktype = 'advisory';
+rollback;
+
+-- the system's schemas in the path
+create table public.pg_class (a int);
+select count(*) > 10 as many from pg_class;
+set search_path = public, pg_catalog;
+select count(*) from pg_class;
+set search_path = information_schema;
+select count(*) > 0 as some_rows from tables;
+reset search_path;
+drop table public.pg_class;
+select E'a'
+'b\n' as x, E'a\x41'
+  'b''\x42' as y, 'a'
+'b\n' as z;
+select * from jsonb_to_record('{"a":1}') as x(a int, a int);

@@ -116,6 +116,57 @@ fn what_a_text_names_does_not_move<E: Engine>(db: Database<E>) {
     ok(s, "insert into m values (default)");
 }
 
+/// `"$user"` is another schema for each user, though the text of the path is the same.
+fn each_user_has_a_schema<E: Engine>(db: Database<E>) {
+    let mut sessions = ["alice", "bob"].map(|user| db.session(user, "database"));
+    for (s, user) in sessions.iter_mut().zip(["alice", "bob"]) {
+        ok(s, &format!("create schema {user}; create table t (who text); insert into t values ('{user}')"));
+        assert_eq!(text(s, "select current_schema()"), user);
+    }
+    for _ in 0..3 {
+        for (s, user) in sessions.iter_mut().zip(["alice", "bob"]) {
+            assert_eq!(text(s, "select who from t"), user);
+            assert_eq!(text(s, "select count(*) from t where who is not null"), "1");
+        }
+    }
+}
+
+/// What a transaction has found not to be there belongs to what its commit compares, too.
+fn what_was_not_there_is_validated<E: Engine>(db: Database<E>) {
+    let (mut a, mut b) = (session(&db), session(&db));
+    ok(&mut a, "create table log (what text)");
+    for (reads, comes, goes) in [
+        ("select to_regnamespace('late') is null", "create schema late", "drop schema late"),
+        ("select current_schemas(true)", "create schema late", "drop schema late"),
+        (
+            "savepoint s; select * from missing; rollback to s",
+            "create table missing (a int)",
+            "drop table missing",
+        ),
+    ] {
+        ok(&mut a, "begin");
+        for statement in reads.split("; ") {
+            let _ = run(&mut a, statement);
+        }
+        ok(&mut a, "insert into log values ('not there')");
+        ok(&mut b, comes);
+        assert_eq!(code(&mut a, "commit"), "40001", "{reads}");
+        ok(&mut b, goes);
+    }
+    assert_eq!(text(&mut a, "select count(*) from log"), "0");
+}
+
+/// A default cannot take values of what ends with the session.
+fn no_default_of_what_is_temporary<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create temp sequence q; create temp table own (a int default nextval('q'))");
+    assert_eq!(text(s, "insert into own default values returning a"), "1");
+    assert_eq!(code(s, "create table t (a int default nextval('q'))"), "0A000");
+    assert_eq!(code(s, "create table t (like own including all)"), "0A000");
+    ok(s, "create table t (a int)");
+    assert_eq!(code(s, "alter table t alter a set default nextval('q')"), "0A000");
+}
+
 macro_rules! on_both {
     ($($name:ident),* $(,)?) => {
         $(mod $name {
@@ -138,6 +189,9 @@ on_both!(
     changes_conflict,
     temporary_relations_come_first,
     what_a_text_names_does_not_move,
+    each_user_has_a_schema,
+    what_was_not_there_is_validated,
+    no_default_of_what_is_temporary,
 );
 
 #[test]

@@ -52,7 +52,7 @@ pub use resolve::{
 
 pub(crate) use json_make::{key_text, to_json, to_jsonb};
 pub(crate) use resolve::choose_aggregate;
-pub(crate) use text_format::quote_ident;
+pub use text_format::quote_ident;
 
 use crate::env::Env;
 use crate::error::{Result, SqlError, SqlState};

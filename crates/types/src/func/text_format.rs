@@ -165,7 +165,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// A name as SQL has to have it: quoted if it needs to be.
-pub(crate) fn quote_ident(name: &str) -> Cow<'_, str> {
+pub fn quote_ident(name: &str) -> Cow<'_, str> {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         && RESERVED.binary_search(&name).is_err();

@@ -7,6 +7,7 @@ use super::{new_name, position};
 use crate::bind::names::{fold, is_temporary};
 use crate::plan::place::Places;
 use crate::plan::{BoundTable, column_type, column_types};
+use crate::system::printed::sequence_of;
 use scaledb_catalog::{
     Action, Catalog, CheckDesc, ForeignKeyDesc, IndexDesc, Initially, KeyColumn, PrimaryKeyDesc, TableDesc,
 };
@@ -186,6 +187,14 @@ impl<E: Engine> Session<E> {
             for position in 0..table.types.len() {
                 // the sequence of a column may not exist yet, and is only looked up when it is used
                 let Some(default) = table.desc.columns[position].default.as_deref() else { continue };
+                let sequence = sequence_of(&self.state.catalog, default);
+                let sequence = sequence.and_then(|oid| self.state.catalog.get(oid));
+                if sequence.is_some_and(|sequence| is_temporary(sequence.schema()))
+                    && !is_temporary(&desc.schema)
+                {
+                    let what = "a default that takes values of a temporary sequence is not supported";
+                    return Err(SqlError::unsupported(what));
+                }
                 let call = crate::parse::expression(default)?;
                 let next = matches!(&call, ast::Expr::Function(call) if call.name.to_string() == "nextval");
                 if !next && binder.default(&table, position)?.has_subquery() {

@@ -141,19 +141,7 @@ impl<E: Engine> Session<E> {
             self.drop_relation(&view, together, true, cascaded)?;
         }
         if let Relation::Sequence(sequence) = relation {
-            while let Some((mut desc, at)) = self.defaults_of(sequence.oid).pop() {
-                if !cascade {
-                    let column = &desc.columns[at].name;
-                    let user = format!("default value for column {column} of table {}", desc.name);
-                    return Err(depends(&what, &user));
-                }
-                cascaded.push(format!(
-                    "default value for column {} of table {}",
-                    desc.columns[at].name, desc.name
-                ));
-                desc.columns[at].default = None;
-                self.put(Relation::Table(Arc::new(desc)))?;
-            }
+            self.drop_defaults(sequence.oid, None, &what, cascade, cascaded)?;
         }
         if let Relation::Table(desc) = relation {
             self.check_not_pending(oid, "DROP TABLE")?;
@@ -177,6 +165,7 @@ impl<E: Engine> Session<E> {
                 .map(Relation::oid)
                 .collect();
             for sequence in owned {
+                self.drop_defaults(sequence, Some((relation, together)), &what, cascade, cascaded)?;
                 self.remove(sequence)?;
             }
             // transactions that read the tables it referred to need not know
@@ -184,6 +173,30 @@ impl<E: Engine> Session<E> {
             self.transaction.dropped.push(table.info.clone());
         }
         self.remove(oid)
+    }
+
+    /// Drops the defaults that take values of a sequence, but for those of what is dropped with it.
+    fn drop_defaults(
+        &mut self,
+        sequence: u32,
+        with: Option<(&Relation, &[u32])>,
+        what: &str,
+        cascade: bool,
+        cascaded: &mut Vec<String>,
+    ) -> Result<()> {
+        let gone = |oid: u32| with.is_some_and(|(of, all)| of.oid() == oid || all.contains(&oid));
+        while let Some((mut desc, at)) =
+            self.defaults_of(sequence).into_iter().find(|(desc, _)| !gone(desc.oid))
+        {
+            let user = format!("default value for column {} of table {}", desc.columns[at].name, desc.name);
+            if !cascade {
+                return Err(depends(what, &user));
+            }
+            cascaded.push(user);
+            desc.columns[at].default = None;
+            self.put(Relation::Table(Arc::new(desc)))?;
+        }
+        Ok(())
     }
 
     /// Drops the foreign keys of others that refer to a table, or to a column of it.

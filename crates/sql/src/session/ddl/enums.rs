@@ -288,6 +288,10 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// 42710 if a type or a relation has this name.
     fn check_free_type(&self, schema: &str, name: &str) -> Result<()> {
+        if Type::by_typname(name).is_some() || Type::parse(name).is_ok() {
+            let what = format!("a type of one's own with the name of a built-in one, {name},");
+            return Err(SqlError::unsupported(format!("{what} is not supported")));
+        }
         let catalog = &self.state.catalog;
         if catalog.enum_named(schema, name).is_some() || catalog.lookup(schema, name).is_some() {
             let what = format!("type \"{name}\" already exists");

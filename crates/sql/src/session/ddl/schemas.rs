@@ -85,7 +85,9 @@ impl<E: Engine> Session<E> {
         };
         let (relations, enums) = self.within(from);
         let renamed = Arc::new(SchemaDesc { oid: desc.oid, name: to.to_owned() });
-        self.edit_catalog(|catalog| catalog.put_schema(renamed));
+        self.edit_catalog(
+            |catalog| if to == PUBLIC { catalog.put_public() } else { catalog.put_schema(renamed) },
+        );
         for desc in enums {
             self.move_enum(&desc, to)?;
         }
@@ -113,7 +115,7 @@ impl<E: Engine> Session<E> {
                 let what = format!("cannot drop schema {name} because it is required by the database system");
                 return Err(SqlError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, what));
             }
-            if !self.has_schema(&name) {
+            if name == "pg_temp" || !self.has_schema(&name) {
                 if !if_exists {
                     return Err(no_schema(&name));
                 }

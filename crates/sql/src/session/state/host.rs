@@ -44,6 +44,7 @@ impl<E: Engine> Host for SessionState<E> {
                 Ok(args[1].clone())
             }
             "current_schemas" | "current_schema" => {
+                self.used.note_all();
                 let hidden = function.name == "current_schema" || !args[0].is_true();
                 let mut names: Vec<Value> = self
                     .path
