@@ -259,15 +259,14 @@ impl Binder<'_> {
     pub(crate) fn find_relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
         let find = |path: &[String]| find_relation(self.catalog, path, schema, name);
         // the schema of the system comes first, unless the path has it at another place
-        let first = |path: &[String]| path.first().is_some_and(|schema| schema == "pg_catalog");
-        if schema.is_none()
-            && name.starts_with("pg_")
-            && first(self.lookup.search_path())
-            && self.lookup.system_table(Some("pg_catalog"), name).is_some()
-        {
-            return None;
-        }
+        let of_system = || {
+            schema.is_none()
+                && name.starts_with("pg_")
+                && self.lookup.search_path().first().is_some_and(|first| first == "pg_catalog")
+                && self.lookup.system_table(Some("pg_catalog"), name).is_some()
+        };
         match &self.naming {
+            Naming::Statement if of_system() => None,
             Naming::Statement => find(self.lookup.search_path()),
             Naming::Kept => find(&self.path_of_kept()),
             Naming::View(_) if schema.is_some() => find(self.lookup.search_path()),

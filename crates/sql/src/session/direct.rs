@@ -142,12 +142,14 @@ impl<E: Engine> Session<E> {
 
     fn fitted(&self, number: usize, value: &Value, ty: Type) -> Result<Value> {
         // a name is cut, and JSON checked
-        let is_read = ty.array || !ty.is_text() || matches!(ty.base, Base::Name | Base::Json);
-        if value.fits(ty) && ty.typmod < 0 && (ty.array || !matches!(ty.base, Base::Name | Base::Json)) {
+        let is_read = !ty.array && matches!(ty.base, Base::Name | Base::Json);
+        if value.fits(ty) && ty.typmod < 0 && !is_read {
             return Ok(value.clone());
         }
         match (value, ty.base) {
-            (Value::Text(text), _) if is_read => return self.parse_parameter(text, ty),
+            (Value::Text(text), _) if is_read || ty.array || !ty.is_text() => {
+                return self.parse_parameter(text, ty);
+            }
             // as the engine's own interface has them
             (Value::Int4(v), Base::Date) if !ty.array => return Ok(Value::Date(*v)),
             (Value::Int8(v), Base::Time) if !ty.array => return Ok(Value::Time(*v)),

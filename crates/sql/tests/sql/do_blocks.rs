@@ -147,23 +147,7 @@ fn harmful_blocks_are_refused_in_order<E: Engine>(db: Database<E>) {
     assert_eq!(code(s, "do"), "42601");
 }
 
-macro_rules! on_both {
-    ($($name:ident),* $(,)?) => {
-        $(mod $name {
-            #[test]
-            fn acc() {
-                super::$name(super::acc());
-            }
-
-            #[test]
-            fn cicada() {
-                super::$name(super::cicada());
-            }
-        })*
-    };
-}
-
-on_both!(
+on_each_engine!(
     no_handler_catches_a_conflict,
     a_block_ends_at_the_statement_timeout,
     a_block_can_be_cancelled,

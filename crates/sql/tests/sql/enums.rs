@@ -1,7 +1,7 @@
 //! Enum types beside other transactions, after a restart, in rows that are spilled, and as migrations change them.
 //! What statements answer otherwise is in `slt/enums.sql`.
 
-use crate::common::{acc, cicada, code, failure, ok, run, session, text};
+use crate::common::{code, failure, ok, run, session, text};
 use scaledb_acc::{Acc, Config, Durability};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
@@ -289,23 +289,7 @@ fn there_is_an_end_to_labels_between_two<E: Engine>(db: Database<E>) {
     );
 }
 
-macro_rules! on_both {
-    ($($name:ident),* $(,)?) => {
-        $(mod $name {
-            #[test]
-            fn acc() {
-                super::$name(super::acc());
-            }
-
-            #[test]
-            fn cicada() {
-                super::$name(super::cicada());
-            }
-        })*
-    };
-}
-
-on_both!(
+on_each_engine!(
     a_new_label_is_no_surprise,
     a_changed_type_is_noticed,
     plans_follow,

@@ -1,6 +1,6 @@
 //! Schemas beside other transactions and after a restart. What statements answer otherwise is in `slt/schemas.sql`.
 
-use crate::common::{acc, cicada, code, failure, ok, run, session, text};
+use crate::common::{code, failure, ok, run, session, text};
 use scaledb_acc::{Acc, Config, Durability};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
@@ -114,6 +114,28 @@ fn what_a_text_names_does_not_move<E: Engine>(db: Database<E>) {
     );
     assert_eq!(code(s, "alter type app.mood set schema other"), "0A000");
     ok(s, "insert into m values (default)");
+    // a temporary view of another session is in the way of what it uses, and of nothing else
+    let other = &mut session(&db);
+    ok(other, "create table seen (n int); create temp view w as select n from seen");
+    ok(s, "create table free (n int); alter table free set schema other");
+    assert_eq!(code(s, "alter table seen set schema other"), "0A000");
+    assert_eq!(text(other, "select count(*) from w"), "0");
+    // what is not there is refused
+    assert_eq!(code(s, "create schema z create table t (a int)"), "42601");
+    assert_eq!(code(s, "create table information_schema.t (a int)"), "42501");
+    assert_eq!(code(s, "create table pg_catalog.t (a int)"), "42501");
+}
+
+/// A view that was made where the system's schema comes last reads the table that it was made over.
+fn a_view_keeps_its_table_beside_one_of_the_system<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(
+        s,
+        "set search_path = public, pg_catalog; create table pg_class (n int); insert into pg_class values (7)",
+    );
+    ok(s, "create view v as select * from pg_class; reset search_path");
+    assert_eq!(text(s, "select n from v"), "7");
+    assert_eq!(text(s, "select count(*) > 10 from pg_class"), "t");
 }
 
 /// `"$user"` is another schema for each user, though the text of the path is the same.
@@ -167,28 +189,13 @@ fn no_default_of_what_is_temporary<E: Engine>(db: Database<E>) {
     assert_eq!(code(s, "alter table t alter a set default nextval('q')"), "0A000");
 }
 
-macro_rules! on_both {
-    ($($name:ident),* $(,)?) => {
-        $(mod $name {
-            #[test]
-            fn acc() {
-                super::$name(super::acc());
-            }
-
-            #[test]
-            fn cicada() {
-                super::$name(super::cicada());
-            }
-        })*
-    };
-}
-
-on_both!(
+on_each_engine!(
     a_name_means_something_else_since,
     plans_follow_the_path,
     changes_conflict,
     temporary_relations_come_first,
     what_a_text_names_does_not_move,
+    a_view_keeps_its_table_beside_one_of_the_system,
     each_user_has_a_schema,
     what_was_not_there_is_validated,
     no_default_of_what_is_temporary,

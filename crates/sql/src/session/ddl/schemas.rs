@@ -84,6 +84,8 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::unsupported(format!("schema \"{from}\" cannot be renamed")));
         };
         let (relations, enums) = self.within(from);
+        let of_relations = relations.iter().map(Relation::oid);
+        let moved: Vec<u32> = of_relations.chain(enums.iter().map(|desc| desc.oid)).collect();
         let renamed = Arc::new(SchemaDesc { oid: desc.oid, name: to.to_owned() });
         self.edit_catalog(
             |catalog| if to == PUBLIC { catalog.put_public() } else { catalog.put_schema(renamed) },
@@ -95,7 +97,7 @@ impl<E: Engine> Session<E> {
             self.move_relation(&relation, to)?;
         }
         self.edit_catalog(|catalog| catalog.remove_schema(from));
-        self.check_kept()
+        self.check_kept(&moved)
     }
 
     /// DROP SCHEMA.
@@ -185,7 +187,7 @@ impl<E: Engine> Session<E> {
                     return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
                 }
                 self.move_enum(&desc, &to)?;
-                self.check_kept()?;
+                self.check_kept(&[desc.oid])?;
             }
             return Ok(tag);
         }
@@ -228,7 +230,7 @@ impl<E: Engine> Session<E> {
         for relation in &moved {
             self.move_relation(relation, &to)?;
         }
-        self.check_kept()?;
+        self.check_kept(&moved.iter().map(Relation::oid).collect::<Vec<_>>())?;
         Ok(tag)
     }
 
@@ -301,11 +303,12 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    /// After a move: expressions of tables and the queries of views mean what they meant, for they are kept as text.
+    /// After a move: expressions of tables, and the queries of views that use what has moved, mean what they meant, for
+    /// they are kept as text.
     ///
     /// # Errors
     /// 0A000.
-    fn check_kept(&mut self) -> Result<()> {
+    fn check_kept(&mut self, moved: &[u32]) -> Result<()> {
         for table in self.state.catalog.tables().cloned().collect::<Vec<Arc<TableDesc>>>() {
             self.check_expressions(&table).map_err(|error| {
                 let what =
@@ -314,8 +317,9 @@ impl<E: Engine> Session<E> {
                     .hint("Drop what has the expression, make the change, and make it again.")
             })?;
         }
-        for view in self.state.catalog.views().cloned().collect::<Vec<_>>() {
-            // those of other sessions cannot be looked at, and have the names of what they read
+        let uses = |view: &&Arc<ViewDesc>| view.uses.iter().any(|oid| moved.contains(oid));
+        for view in self.state.catalog.views().filter(uses).cloned().collect::<Vec<_>>() {
+            // those of other sessions cannot be looked at
             let own = own_schema(&self.state.path, &view.schema).is_some();
             if !own || !self.means_the_same(&view) {
                 let what =
