@@ -1,5 +1,6 @@
 //! The descriptors.
 
+use crate::routine::TriggerDesc;
 use scaledb_types::{EnumType, Label, Type};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -263,6 +264,9 @@ pub struct TableDesc {
     pub checks: Vec<CheckDesc>,
     /// The FOREIGN KEY constraints.
     pub foreign_keys: Vec<ForeignKeyDesc>,
+    /// The triggers, by name: they fire in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<TriggerDesc>,
     /// What COMMENT ON has said.
     #[serde(default)]
     pub comments: Vec<CommentDesc>,
@@ -580,7 +584,7 @@ impl Relation {
         }
     }
 
-    /// Oids of all that the descriptor describes: itself, indexes, constraints.
+    /// Oids of all that the descriptor describes: itself, indexes, constraints, triggers.
     pub(crate) fn oids(&self) -> Vec<u32> {
         let mut oids = vec![self.oid()];
         if let Self::Table(t) = self {
@@ -588,6 +592,7 @@ impl Relation {
             oids.extend(t.indexes.iter().map(|i| i.oid));
             oids.extend(t.checks.iter().map(|c| c.oid));
             oids.extend(t.foreign_keys.iter().map(|f| f.oid));
+            oids.extend(t.triggers.iter().map(|trigger| trigger.oid));
         }
         oids
     }

@@ -1,4 +1,5 @@
-//! What the database contains: schemas, tables, indexes, constraints, sequences, views and enum types, as descriptors.
+//! What the database contains: schemas, tables, indexes, constraints, triggers, sequences, views, enum types and routines,
+//! as descriptors.
 //!
 //! ```text
 //!   Catalog (a snapshot, immutable, shared)        Store (rows of the engine)
@@ -7,6 +8,7 @@
 //!                              ViewDesc
 //!                  EnumDesc, Type
 //!                  SchemaDesc
+//!                  RoutineDesc
 //! ```
 //!
 //! Descriptors are rows of an internal engine table. So a transaction that changes them is a transaction
@@ -14,6 +16,7 @@
 //! durable makes them durable. Expressions (defaults, checks, views) are kept as SQL text.
 
 mod desc;
+mod routine;
 mod snapshot;
 mod store;
 
@@ -21,6 +24,10 @@ pub use desc::{
     About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, EnumDesc, ForeignKeyDesc, Identity,
     IndexDesc, Initially, KeyColumn, LabelDesc, Placement, PredicateDesc, PrimaryKeyDesc, Relation,
     SchemaDesc, SequenceDesc, Spread, TableDesc, ViewDesc,
+};
+pub use routine::{
+    Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TriggerDesc, TriggerEvents,
+    TriggerTiming, Volatility,
 };
 pub use snapshot::{Catalog, FIRST_OID, PUBLIC, Reference};
 pub use store::{Error, Result, SequenceValue, Store};

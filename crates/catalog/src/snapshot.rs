@@ -1,6 +1,7 @@
 //! One state of the catalog.
 
 use crate::desc::{EnumDesc, ForeignKeyDesc, IndexDesc, Relation, SchemaDesc, TableDesc, ViewDesc};
+use crate::routine::RoutineDesc;
 use scaledb_types::Type;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -36,6 +37,9 @@ pub struct Catalog {
     by_name: HashMap<(String, String), u32>,
     enums: BTreeMap<u32, (Arc<EnumDesc>, Type)>,
     schemas: BTreeMap<String, Arc<SchemaDesc>>,
+    routines: BTreeMap<u32, Arc<RoutineDesc>>,
+    /// Oids of routines by their names, whatever their schemas.
+    routines_by_name: HashMap<String, Vec<u32>>,
     /// Somebody has dropped `public`.
     without_public: bool,
 }
@@ -85,11 +89,47 @@ impl Catalog {
     pub fn remove_schema(&mut self, name: &str) {
         debug_assert!(self.relations().all(|relation| relation.schema() != name), "schema {name} is empty");
         debug_assert!(self.enums().all(|desc| desc.schema != name), "schema {name} is empty");
+        debug_assert!(self.routines().all(|desc| desc.schema != name), "schema {name} is empty");
         if name == PUBLIC {
             self.without_public = true;
         } else {
             self.schemas.remove(name);
         }
+    }
+
+    /// Adds a routine, or replaces the one of its oid.
+    pub fn put_routine(&mut self, desc: Arc<RoutineDesc>) {
+        self.remove_routine(desc.oid);
+        self.routines_by_name.entry(desc.name.clone()).or_default().push(desc.oid);
+        self.routines.insert(desc.oid, desc);
+    }
+
+    /// Removes a routine.
+    pub fn remove_routine(&mut self, oid: u32) -> Option<Arc<RoutineDesc>> {
+        let desc = self.routines.remove(&oid)?;
+        if let Some(oids) = self.routines_by_name.get_mut(&desc.name) {
+            oids.retain(|other| *other != oid);
+            if oids.is_empty() {
+                self.routines_by_name.remove(&desc.name);
+            }
+        }
+        Some(desc)
+    }
+
+    /// The routine of an oid.
+    pub fn routine(&self, oid: u32) -> Option<&Arc<RoutineDesc>> {
+        self.routines.get(&oid)
+    }
+
+    /// The routines of a name, whatever their schemas.
+    pub fn routines_named(&self, name: &str) -> impl Iterator<Item = &Arc<RoutineDesc>> {
+        let oids = self.routines_by_name.get(name).into_iter().flatten();
+        oids.filter_map(|oid| self.routines.get(oid))
+    }
+
+    /// All routines, by oid.
+    pub fn routines(&self) -> impl Iterator<Item = &Arc<RoutineDesc>> {
+        self.routines.values()
     }
 
     /// Removes an enum type.
@@ -149,10 +189,17 @@ impl Catalog {
         self.schemas.values()
     }
 
-    /// Whether the relation or enum type of an oid has the same descriptor in a later catalog, and is found there by
-    /// whatever name it was found by: no schema has since got something of its name, which a search path may lead to
-    /// first. (Those of temporary relations are in the path of one session only, which makes what is in them.)
+    /// Whether the relation, enum type or routine of an oid has the same descriptor in a later catalog, and is found
+    /// there by whatever name it was found by: no schema has since got something of its name, which a search path may
+    /// lead to first. (Those of temporary relations are in the path of one session only, which makes what is in them.)
     pub fn finds_same(&self, now: &Self, oid: u32) -> bool {
+        if let Some(routine) = self.routine(oid) {
+            // arguments choose among all routines of the name
+            let same = |(a, b): (&Arc<RoutineDesc>, &Arc<RoutineDesc>)| Arc::ptr_eq(a, b);
+            let name = &routine.name;
+            return self.routines_named(name).count() == now.routines_named(name).count()
+                && self.routines_named(name).zip(now.routines_named(name)).all(same);
+        }
         let name = match self.enum_of(oid) {
             Some(desc) => &desc.name,
             None => match self.get(oid) {
@@ -270,6 +317,7 @@ impl Catalog {
         let of_relations = self.by_oid.values().flat_map(|relation| relation.oids());
         let of_enums = self.enums().flat_map(|desc| desc.oids());
         let of_schemas = self.schemas().map(|desc| desc.oid);
-        of_relations.chain(of_enums).chain(of_schemas).max().unwrap_or(0).max(FIRST_OID)
+        let of_routines = self.routines.keys().copied();
+        of_relations.chain(of_enums).chain(of_schemas).chain(of_routines).max().unwrap_or(0).max(FIRST_OID)
     }
 }

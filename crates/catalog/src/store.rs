@@ -1,6 +1,7 @@
 //! The catalog's rows in the engine.
 
 use crate::desc::{EnumDesc, Relation, SchemaDesc, SequenceDesc, TableDesc, ViewDesc};
+use crate::routine::RoutineDesc;
 use crate::snapshot::{Catalog, PUBLIC};
 use scaledb_base::TableId;
 use scaledb_base::limits::MAX_ROW_BYTES;
@@ -52,29 +53,37 @@ pub struct SequenceValue {
 enum Later<'a> {
     /// Values of columns are computed, those of generated columns and of partial indexes.
     ComputingTable(&'a TableDesc),
+    /// A table that has triggers.
+    TriggeringTable(&'a TableDesc),
     /// An enum type.
     Enum(&'a EnumDesc),
     /// A schema.
     Schema(&'a SchemaDesc),
     /// The schema `public` has been dropped.
     WithoutPublic(()),
+    /// A function or a procedure.
+    Routine(&'a RoutineDesc),
 }
 
 /// What a row describes.
 #[derive(Deserialize)]
 enum Descriptor {
-    #[serde(alias = "ComputingTable")]
+    #[serde(alias = "ComputingTable", alias = "TriggeringTable")]
     Table(Arc<TableDesc>),
     Sequence(Arc<SequenceDesc>),
     View(Arc<ViewDesc>),
     Enum(Arc<EnumDesc>),
     Schema(Arc<SchemaDesc>),
     WithoutPublic(()),
+    Routine(Arc<RoutineDesc>),
 }
 
 /// The descriptor of a relation as it is kept.
 fn text(relation: &Relation) -> serde_json::Result<String> {
     match relation {
+        Relation::Table(table) if !table.triggers.is_empty() => {
+            serde_json::to_string(&Later::TriggeringTable(table))
+        }
         Relation::Table(table) if table.generates() => serde_json::to_string(&Later::ComputingTable(table)),
         other => serde_json::to_string(other),
     }
@@ -170,6 +179,7 @@ impl Store {
         })?;
         let mut version = 0;
         let (mut relations, mut enums, mut schemas) = (Vec::new(), Vec::new(), Vec::new());
+        let mut routines = Vec::new();
         let mut without_public = false;
         for (oid, body) in &rows {
             let malformed = |source| Error::Malformed { oid: *oid, source };
@@ -183,6 +193,7 @@ impl Store {
                     Descriptor::Enum(desc) => enums.push(desc),
                     Descriptor::Schema(desc) => schemas.push(desc),
                     Descriptor::WithoutPublic(()) => without_public = true,
+                    Descriptor::Routine(desc) => routines.push(desc),
                 }
             }
         }
@@ -192,6 +203,7 @@ impl Store {
         let mut catalog = Catalog::new(version, relations);
         enums.into_iter().for_each(|desc| catalog.put_enum(desc));
         schemas.into_iter().for_each(|desc| catalog.put_schema(desc));
+        routines.into_iter().for_each(|desc| catalog.put_routine(desc));
         if without_public {
             catalog.remove_schema(PUBLIC);
         }
@@ -240,6 +252,11 @@ impl Store {
         for desc in now.schemas().filter(|desc| !had(desc)) {
             self.put(worker, desc.oid, &Later::Schema(desc))?;
         }
+        let had =
+            |desc: &&Arc<RoutineDesc>| before.routine(desc.oid).is_some_and(|old| Arc::ptr_eq(old, desc));
+        for desc in now.routines().filter(|desc| !had(desc)) {
+            self.put(worker, desc.oid, &Later::Routine(desc))?;
+        }
         if before.has_public() && !now.has_public() {
             self.put(worker, OID_OF_PUBLIC, &Later::WithoutPublic(()))?;
         }
@@ -248,7 +265,8 @@ impl Store {
         let enums = before.enums().map(|desc| desc.oid).filter(|oid| now.enum_of(*oid).is_none());
         let kept = |oid: u32| now.schemas().any(|desc| desc.oid == oid);
         let schemas = before.schemas().map(|desc| desc.oid).filter(|oid| !kept(*oid));
-        for gone in relations.chain(enums).chain(schemas).chain(public) {
+        let routines = before.routines().map(|desc| desc.oid).filter(|oid| now.routine(*oid).is_none());
+        for gone in relations.chain(enums).chain(schemas).chain(public).chain(routines) {
             worker.delete(self.descriptors.id, &KeyBuf::new().i64(i64::from(gone)))?;
         }
         Ok(())

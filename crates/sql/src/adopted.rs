@@ -138,6 +138,7 @@ pub(crate) fn describe<W: Worker>(
         indexes,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        triggers: Vec::new(),
     })));
     Ok(None)
 }

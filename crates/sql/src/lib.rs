@@ -10,6 +10,7 @@
 //!   explain/             plans as text            system/     catalogs that drivers read, one file each
 //!   exec/                operators push rows      statistics  samples of tables
 //!                        upward, into a RowSink
+//!   routine/             functions, procedures and blocks: statements over variables
 //!   bind/                syntax tree ─► plan      counts/     how often, how long, with what end
 //!                        names, types, operators
 //!   optimize/            which index serves, in which order tables are joined
@@ -42,6 +43,7 @@ mod pins;
 mod plan;
 mod presets;
 mod reclamation;
+mod routine;
 mod sequence;
 mod session;
 mod shared;

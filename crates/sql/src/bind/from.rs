@@ -467,6 +467,12 @@ impl Binder<'_> {
         if marked::mark_of(name) == Some(marked::ROWS) {
             return self.rows_from(args, alias, ordinality);
         }
+        if self.names_routine(name)
+            && let Some((call, result)) = self.routine_rows(name, args)?
+        {
+            let (_, name) = split(name)?;
+            return self.rows_of_function(&name, call, result, alias, ordinality);
+        }
         let name = super::expr::last_name(name)?;
         let mut bound = Vec::new();
         for arg in args {
@@ -592,6 +598,18 @@ impl Binder<'_> {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
         }
         let (call, result) = self.set_call(name, args)?;
+        self.rows_of_function(name, call, result, alias, ordinality)
+    }
+
+    /// The rows of a function: its name, its call, and the names and types of its columns.
+    fn rows_of_function(
+        &mut self,
+        name: &str,
+        call: SetCall,
+        result: Vec<(String, Type)>,
+        alias: Option<&TableAlias>,
+        ordinality: bool,
+    ) -> Result<Tree> {
         let scalar = result.len() == 1 && !ordinality;
         let mut columns = Vec::new();
         let mut slots = Vec::new();

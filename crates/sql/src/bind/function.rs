@@ -53,6 +53,9 @@ struct Parts {
 impl Binder<'_> {
     /// A function call.
     pub(super) fn function(&mut self, function: &Function) -> Result<Typed> {
+        if let Some(typed) = self.routine_function(function)? {
+            return Ok(typed);
+        }
         let name = last_name(&function.name)?;
         if name == "array"
             && let FunctionArguments::Subquery(query) = &function.args
@@ -153,6 +156,16 @@ impl Binder<'_> {
 
     /// A set-returning function in a select list.
     fn set_in_list(&mut self, name: &str, args: Vec<Typed>) -> Result<Typed> {
+        self.admit_set()?;
+        let (call, columns) = self.set_call(name, args)?;
+        self.set_of_list(call, columns)
+    }
+
+    /// Whether a call of a set-returning function may stand here.
+    ///
+    /// # Errors
+    /// 0A000.
+    fn admit_set(&mut self) -> Result<()> {
         let scope = self.scope();
         if scope.grouping.as_ref().is_some_and(|grouping| grouping.inside) {
             let what = "aggregate function calls cannot contain set-returning function calls";
@@ -172,7 +185,20 @@ impl Binder<'_> {
                 "set-returning functions are not allowed in {clause}"
             )));
         }
-        let (call, columns) = self.set_call(name, args)?;
+        Ok(())
+    }
+
+    /// A call of a set-returning function that somebody has written, in a select list.
+    pub(super) fn set_in_select_list(
+        &mut self,
+        call: SetCall,
+        columns: Vec<(String, Type)>,
+    ) -> Result<Typed> {
+        self.admit_set()?;
+        self.set_of_list(call, columns)
+    }
+
+    fn set_of_list(&mut self, call: SetCall, columns: Vec<(String, Type)>) -> Result<Typed> {
         // the same call in ORDER BY or DISTINCT ON is the one of the select list
         if let [(_, ty)] = columns[..]
             && let Some(known) = self.scope().sets.iter().flatten().find(|known| known.call.same(&call))

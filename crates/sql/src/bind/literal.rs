@@ -43,6 +43,10 @@ impl Binder<'_> {
         let number = number.filter(|n| (1..=Self::MAX_PARAMS).contains(n)).ok_or_else(|| {
             SqlError::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter {name}"))
         })?;
+        if !self.has_parameter(number) {
+            let what = format!("there is no parameter {name}");
+            return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, what));
+        }
         if self.params.len() < number {
             self.params.resize(number, None);
         }

@@ -17,6 +17,7 @@ pub(crate) mod lock;
 pub(crate) mod names;
 mod operator;
 pub(crate) mod query;
+mod routine;
 pub(crate) mod scope;
 mod select;
 mod select_list;
@@ -24,6 +25,7 @@ mod set_operation;
 mod special_call;
 mod subquery;
 mod tail;
+pub(crate) mod variables;
 mod whole_row;
 pub(crate) mod window;
 mod with;
@@ -126,6 +128,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) env: &'b Env,
     /// Types of the parameters, as far as they are known.
     pub(crate) params: Vec<Option<Type>>,
+    /// The variables of the routine that the statement is a part of.
+    pub(crate) variables: Option<&'b dyn variables::Variables>,
     pub(crate) slots: usize,
     pub(crate) scans: usize,
     pub(crate) keeps: usize,
@@ -216,6 +220,7 @@ impl<'b> Binder<'b> {
             lookup,
             env,
             params,
+            variables: None,
             slots: 0,
             scans: 0,
             keeps: 0,

@@ -195,6 +195,14 @@ impl Binder<'_> {
             }
         }
         let Some((level, expr, ty, of)) = found else {
+            let variable = match table {
+                None => self.variable(None, name)?,
+                Some((None, table)) if !table_known => self.variable(Some(table), name)?,
+                Some(_) => None,
+            };
+            if let Some(variable) = variable {
+                return Ok(variable);
+            }
             return Err(match table {
                 Some((_, table)) if table_known => {
                     SqlError::new(SqlState::UNDEFINED_COLUMN, format!("column {table}.{name} does not exist"))
@@ -209,6 +217,9 @@ impl Binder<'_> {
             });
         };
         let of = of.to_owned();
+        if table.is_none() {
+            self.refuse_ambiguous(name)?;
+        }
         self.refer(level, expr, ty, &of)
     }
 

@@ -47,6 +47,15 @@ impl Binder<'_> {
                     let table = tables
                         .iter()
                         .find(|table| table.name == name && (schema.is_none() || table.schema == schema));
+                    if table.is_none()
+                        && let Some(fields) = self.row_variable(&name)?
+                    {
+                        output.extend(fields.into_iter().map(|(name, typed)| {
+                            let origin = (0, 0);
+                            Output { name, expr: typed.expr, ty: typed.ty, origin }
+                        }));
+                        continue;
+                    }
                     let table = table.ok_or_else(|| {
                         let what = format!("missing FROM-clause entry for table \"{name}\"");
                         SqlError::new(SqlState::UNDEFINED_TABLE, what)

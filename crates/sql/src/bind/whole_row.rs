@@ -125,6 +125,12 @@ impl Binder<'_> {
             _ => return Ok(None),
         };
         let name = fold(ident);
+        if !self.names_table(&name)
+            && let Some(fields) = self.row_variable(&name)?
+        {
+            let (names, fields) = fields.into_iter().unzip();
+            return Ok(Some(WholeRow { names, fields, key: None }));
+        }
         if matches!(ast, Ast::QualifiedWildcard(..)) && !self.names_table(&name) {
             let what = format!("missing FROM-clause entry for table \"{name}\"");
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));

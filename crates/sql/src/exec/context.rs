@@ -1,19 +1,24 @@
 //! What a running statement is given by its session.
 
 use super::lock::{self, GivenUp};
+use crate::api::Severity;
 use crate::bind::Keys;
+use crate::bind::expr::is_named;
 use crate::cancel::Cancel;
 use crate::counts::Counts;
 use crate::functions::SessionFn;
 use crate::memory::Budget;
-use crate::plan::Computed;
+use crate::plan::cache::Compiled;
+use crate::plan::{Computed, Plan};
+use crate::routine::{Loaded, Piece};
 use crate::temporary::Allowance;
 use crate::workers::SPARED;
 use scaledb_base::TableId;
 use scaledb_base::limits::MAX_WORKERS;
+use scaledb_catalog::RoutineDesc;
 use scaledb_locks::{Blocked, Failed, Locks, Mode, Owner, Tag};
 use scaledb_sync::atomic::{AtomicUsize, Ordering};
-use scaledb_types::{Env, Result, SqlError, SqlState, Value};
+use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,7 +47,32 @@ pub(crate) trait Host {
     fn note_wait(&self);
     /// Tells the client something.
     fn warn(&self, code: SqlState, what: &str);
+    /// Tells the client something, with all its fields.
+    fn tell(&self, severity: Severity, fields: SqlError);
+    /// A routine, ready to run; for the rows of a table if triggers call it.
+    fn routine(&self, desc: &Arc<RoutineDesc>, table: Option<u32>) -> Result<Arc<Loaded>>;
+    /// How many columns the rows have that a routine returns.
+    fn width_of(&self, desc: &RoutineDesc) -> Result<usize>;
+    /// Compiles a piece of SQL of a routine.
+    fn compile(&self, env: &Env, piece: &Piece<'_>) -> Result<Compiled>;
+    /// Notes that a function runs a plan, within the statement that calls it.
+    ///
+    /// # Errors
+    /// 25006.
+    fn note_nested(&self, plan: &Plan) -> Result<()>;
+    /// Notes that what the transaction does may depend on all of the catalog.
+    fn note_whole_catalog(&self);
+    /// What the settings are, to come back to.
+    fn mark_settings(&self) -> SettingsMark;
+    /// Goes back to settings.
+    fn undo_settings(&self, mark: SettingsMark);
+    /// The text of the name of a table, a type or a function.
+    fn name_of(&self, value: &Value, ty: Type) -> Result<Value>;
 }
+
+/// A state of the settings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SettingsMark(pub(crate) usize);
 
 /// Which constraints wait for the commit, as SET CONSTRAINTS has it.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +107,8 @@ pub(crate) struct Context<'a> {
     pub(crate) gives_up: bool,
     /// Why it was given up.
     pub(crate) given_up: Cell<Option<GivenUp>>,
+    /// Calls of functions that are in each other now.
+    pub(crate) calls: Cell<usize>,
     pub(crate) counts: &'a Counts,
     /// Indexes that this transaction has dropped: the engine has them until it commits.
     pub(crate) dropped_indexes: &'a [TableId],
@@ -103,6 +135,16 @@ impl Context<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// A value as text; `None` for NULL.
+    pub(crate) fn text(&self, value: &Value, ty: Type) -> Option<String> {
+        if is_named(ty)
+            && let Ok(Value::Text(name)) = self.host.name_of(value, ty)
+        {
+            return Some(name.to_string());
+        }
+        value.to_text(ty, self.env).map(|text| text.to_string())
     }
 
     /// An error of the engine, as SQL has it.

@@ -94,6 +94,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 let args = self.eval_all(&call.1)?;
                 self.context.call(&call.0, &args)
             }
+            Expr::Routine(call) => self.routine(&call.0, &call.1),
             Expr::And(list) => self.connective(list, false),
             Expr::Or(list) => self.connective(list, true),
             Expr::Not(inner) => Ok(match self.eval(inner)? {
@@ -150,7 +151,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// The values of expressions, in their order.
-    fn eval_all(&mut self, exprs: &[Expr]) -> Result<Vec<Value>> {
+    pub(super) fn eval_all(&mut self, exprs: &[Expr]) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(exprs.len());
         for expr in exprs {
             values.push(self.eval(expr)?);

@@ -25,6 +25,7 @@ mod nested_loop;
 mod pipelined;
 pub(crate) mod project_set;
 mod references;
+pub(crate) mod routine;
 mod row_filter;
 pub(crate) mod scan;
 mod set_op;
@@ -130,6 +131,8 @@ pub(crate) struct Exec<'a, W> {
     pub(crate) rows: Vec<Option<RowId>>,
     /// A row to be inserted, kept for its memory.
     pub(crate) buffer: Option<RowBuf>,
+    /// What the last piece of SQL of a function has worked in, kept for its memory.
+    spare: Option<Scratch>,
     /// What is computed once in a run; made for those that do so.
     aside: Option<Box<Aside<'a>>>,
     pub(crate) memory: Memory<'a>,
@@ -175,6 +178,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             slots,
             rows,
             buffer,
+            spare: None,
             aside: if keeps > 0 { Some(Box::new(Aside::new(keeps))) } else { None },
             memory: Memory::new(context.budget, context.memory_limit, context.temporary.exists()),
             writes: false,

@@ -200,7 +200,11 @@ impl<W: Worker> Exec<'_, W> {
         fn is_constant(expr: &Expr) -> bool {
             let mut parts = true;
             expr.children(&mut |part| parts &= is_constant(part));
-            parts && !matches!(expr, Expr::Slot(_) | Expr::Once(..) | Expr::Session(_) | Expr::Subquery(_))
+            parts
+                && !matches!(
+                    expr,
+                    Expr::Slot(_) | Expr::Once(..) | Expr::Session(_) | Expr::Routine(_) | Expr::Subquery(_)
+                )
         }
         if !is_constant(expr) || expr.is_volatile() {
             return Ok(None);

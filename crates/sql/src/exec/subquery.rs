@@ -2,6 +2,7 @@
 
 use super::spill::Stashed;
 use super::{Exec, Flow, Rows, row_weight};
+use crate::functions::SetFn;
 use crate::plan::expr::{Ask, Compare, Subquery};
 use scaledb_engine::Worker;
 use scaledb_types::func::Interrupt;
@@ -78,6 +79,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         let mut args = Vec::with_capacity(call.args().len());
         for arg in call.args() {
             args.push(self.eval(arg)?);
+        }
+        if let SetFn::Routine(desc) = &call.function {
+            return self.routine_rows(desc, args, next);
         }
         let context = self.context;
         let check = || context.check_cancel();

@@ -127,6 +127,7 @@ impl<'p> Describer<'p> {
                 Some(_) => self.list(&call.1, own, ", "),
                 None => format!("{}({})", call.0.name, self.list(&call.1, own, ", ")),
             },
+            Expr::Routine(call) => format!("{}({})", call.0.name, self.list(&call.1, own, ", ")),
             Expr::And(parts) => format!("({})", self.list(parts, own, " AND ")),
             Expr::Or(parts) => format!("({})", self.list(parts, own, " OR ")),
             Expr::Not(inner) => format!("(NOT {})", self.part(inner, own)),

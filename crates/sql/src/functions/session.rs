@@ -141,6 +141,11 @@ impl SessionFn {
         Some((Self { name, result: *result, cast: None }, params))
     }
 
+    /// Whether a function of a name is one of these.
+    pub(crate) fn is_named(name: &str) -> bool {
+        SESSION.iter().any(|signature| signature.0 == name)
+    }
+
     /// A cast between names and oids.
     pub(crate) fn reg_cast(from: Type, to: Type) -> Self {
         Self { name: "cast", result: to, cast: Some((from, to)) }

@@ -1,6 +1,7 @@
 //! Functions that return rows.
 
 use super::ScalarFn;
+use scaledb_catalog::RoutineDesc;
 use scaledb_types::func::{Interrupt, JsonRecords, JsonRows, regexp_matches};
 use scaledb_types::{Base, Env, Interval, Result, SqlError, Type, Value};
 use std::cmp::Ordering;
@@ -30,6 +31,8 @@ pub(crate) enum SetFn {
     Keywords,
     /// One row with the value.
     One,
+    /// The rows, or the only one, of a function that somebody has written.
+    Routine(Arc<RoutineDesc>),
 }
 
 /// The names and types of a function's columns. An empty name is the function's.
@@ -96,6 +99,9 @@ impl SetFn {
         let done = Ok(ControlFlow::Continue(()));
         match self {
             Self::One => return next(args.to_vec()),
+            Self::Routine(_) => {
+                return Err(SqlError::internal("a routine that is called as a function of values"));
+            }
             Self::Keywords => {}
             Self::Unnest | Self::Split(_) => return unnest(args, next),
             Self::Json(rows, name) => return rows.rows(name, &args[0], next),

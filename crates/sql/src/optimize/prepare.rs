@@ -71,7 +71,8 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
         }
         Node::ModifyTable(modify) => modify_table(modify, used),
         Node::ProjectSet { input, sets } => {
-            let own = sets.iter().flat_map(|set| set.call.args()).any(Expr::needs_worker);
+            let own = sets.iter().any(|set| set.call.needs_worker())
+                || sets.iter().flat_map(|set| set.call.args()).any(Expr::needs_worker);
             prepare(input, used, reads || own);
         }
         Node::WindowAgg { input, windows, .. } => {

@@ -57,6 +57,17 @@ impl<'a> Cursor<'a> {
         Ok(name)
     }
 
+    /// Goes on at a byte, which must not stand within a token.
+    pub(super) fn go_to(&mut self, byte: usize) {
+        self.tokens = Lexer::starting_at(self.text, byte);
+        self.ahead = self.tokens.next();
+    }
+
+    /// The tokens behind the next one.
+    pub(super) fn behind(&self) -> Lexer<'a> {
+        self.tokens.clone()
+    }
+
     /// What is left of the text.
     pub(super) fn rest(&mut self) -> &'a str {
         let from = self.ahead.map_or(self.text.len(), |t| t.start);

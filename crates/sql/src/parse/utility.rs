@@ -109,7 +109,10 @@ pub(crate) enum Utility {
     AlterType(super::alter_type::AlterType),
     SetSchema(super::set_schema::SetSchema),
     /// DO.
-    Do(Box<super::do_block::Block>),
+    Do(Box<super::plpgsql::Program>),
+    CreateRoutine(Box<super::routine::CreateRoutine>),
+    DropRoutines(Box<super::routine::DropRoutines>),
+    AlterRoutine(Box<super::routine::AlterRoutine>),
     Checkpoint,
     /// Schemas and names of tables; all if there are none.
     Analyze(Vec<(Option<String>, String)>),
@@ -193,6 +196,9 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "alter" if super::set_schema::is_set_schema(text) => {
             |at| Ok(Utility::SetSchema(super::set_schema::set_schema(at)?))
         }
+        "alter" if super::routine::is_about_routines(text) => {
+            |at| Ok(Utility::AlterRoutine(Box::new(super::routine::alter(at)?)))
+        }
         "alter" if is_second(text, "sequence") => |at| {
             at.expect("sequence")?;
             Ok(Utility::AlterSequence(super::alter_sequence::alter_sequence(at)?))
@@ -201,7 +207,13 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
             at.expect("type")?;
             Ok(Utility::AlterType(super::alter_type::alter_type(at)?))
         },
-        "do" => |at| Ok(Utility::Do(Box::new(super::do_block::do_block(at)?))),
+        "do" => |at| Ok(Utility::Do(Box::new(super::plpgsql::do_block(at)?))),
+        "create" if super::routine::is_about_routines(text) => {
+            |at| Ok(Utility::CreateRoutine(Box::new(super::routine::create(at)?)))
+        }
+        "drop" if super::routine::is_about_routines(text) => {
+            |at| Ok(Utility::DropRoutines(Box::new(super::routine::drop_routines(at)?)))
+        }
         "unlisten" => |at| rest_as(at, Utility::Nothing("UNLISTEN")),
         _ => return None,
     };

@@ -8,6 +8,7 @@ use crate::parse::utility::Utility;
 use crate::trace::Number;
 use hashbrown::HashTable;
 use rapidhash::fast::RandomState;
+use scaledb_catalog::RoutineDesc;
 use scaledb_sync::lock::Mutex;
 use scaledb_types::Type;
 use sqlparser::ast::Statement;
@@ -27,6 +28,18 @@ pub(crate) enum Action {
     Ddl(Box<Statement>),
     /// TRUNCATE of these tables.
     Truncate(Box<Statement>),
+    Call(Box<Call>),
+}
+
+/// CALL.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) desc: Arc<RoutineDesc>,
+    /// The only row of its plan has the arguments.
+    pub(crate) args: Held,
+    /// What the procedure returns: of which types, and for which parameters of this statement, where an argument is one.
+    pub(crate) types: Vec<Type>,
+    pub(crate) places: Vec<Option<usize>>,
 }
 
 /// A statement, compiled.

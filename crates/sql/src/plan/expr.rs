@@ -3,6 +3,7 @@
 use super::depends::Depends;
 use super::{Node, Slot};
 use crate::functions::{ScalarFn, SessionFn};
+use scaledb_catalog::{RoutineDesc, Volatility};
 use scaledb_types::{Base, Type, Value};
 use std::cmp::Ordering;
 
@@ -153,6 +154,8 @@ pub(crate) enum Expr {
     Compare(Compare, Box<(Expr, Expr)>),
     Call(Box<(ScalarFn, Vec<Expr>)>),
     Session(Box<(SessionFn, Vec<Expr>)>),
+    /// A call of a function that somebody has written.
+    Routine(Box<(std::sync::Arc<RoutineDesc>, Vec<Expr>)>),
     And(Vec<Expr>),
     Or(Vec<Expr>),
     Not(Box<Expr>),
@@ -190,6 +193,7 @@ impl Expr {
             }
             Self::Call(call) => call.1.iter().for_each(f),
             Self::Session(call) => call.1.iter().for_each(f),
+            Self::Routine(call) => call.1.iter().for_each(f),
             Self::And(list) | Self::Or(list) | Self::Coalesce(list) | Self::Extreme(_, list) => {
                 list.iter().for_each(f);
             }
@@ -239,6 +243,7 @@ impl Expr {
             Self::Once(slot, pair) => Self::Once(slot, Box::new((f(pair.0)?, f(pair.1)?))),
             Self::Call(call) => Self::Call(Box::new((call.0, all(call.1, f)?))),
             Self::Session(call) => Self::Session(Box::new((call.0, all(call.1, f)?))),
+            Self::Routine(call) => Self::Routine(Box::new((call.0, all(call.1, f)?))),
             Self::And(list) => Self::And(all(list, f)?),
             Self::Or(list) => Self::Or(all(list, f)?),
             Self::Coalesce(list) => Self::Coalesce(all(list, f)?),
@@ -298,7 +303,7 @@ impl Expr {
     /// Whether evaluating it may need the engine's worker.
     pub(crate) fn needs_worker(&self) -> bool {
         match self {
-            Self::Subquery(_) => true,
+            Self::Subquery(_) | Self::Routine(_) => true,
             Self::Session(call) if call.0.needs_worker() => true,
             _ => {
                 let mut needs = false;
@@ -315,6 +320,13 @@ impl Expr {
         has
     }
 
+    /// Whether a function that somebody has written is called in it.
+    pub(crate) fn calls_routine(&self) -> bool {
+        let mut calls = matches!(self, Self::Routine(_));
+        self.children(&mut |child| calls |= child.calls_routine());
+        calls
+    }
+
     /// Whether its value is known without computing what may fail: it is there, or an integer that becomes wider.
     pub(crate) fn is_at_hand(&self) -> bool {
         match self {
@@ -329,6 +341,7 @@ impl Expr {
         let mut volatile = match self {
             Self::Call(call) => call.0.is_volatile(),
             Self::Session(call) => !call.0.is_stable(),
+            Self::Routine(call) => call.0.volatility == Volatility::Volatile,
             Self::QuantifiedCall(_, parts) => parts.0.is_volatile(),
             _ => false,
         };
@@ -349,7 +362,7 @@ impl Expr {
         let mut fixed = match self {
             Self::Call(call) => call.0.is_fixed(),
             Self::QuantifiedCall(_, parts) => parts.0.is_fixed(),
-            Self::Session(_) | Self::Subquery(_) | Self::Param(_) => false,
+            Self::Session(_) | Self::Routine(_) | Self::Subquery(_) | Self::Param(_) => false,
             _ => true,
         };
         self.children(&mut |child| fixed &= child.is_fixed());
@@ -434,6 +447,8 @@ impl Expr {
             Self::Compare(..) | Self::Call(_) | Self::Session(_) | Self::Distinct(..) | Self::Extreme(..) => {
                 1
             }
+            // what PostgreSQL thinks that one in PL/pgSQL takes
+            Self::Routine(_) => 100,
             Self::In(_, list) => list.len().div_ceil(2),
             Self::Quantified(..) | Self::QuantifiedCall(..) => 5,
             _ => 0,
@@ -478,6 +493,10 @@ impl Expr {
                 x == y && a.0.same_with(&b.0, own) && a.1.same_with(&b.1, own)
             }
             (Self::Call(a), Self::Call(b)) => a.0 == b.0 && same_all(&a.1, &b.1, own) && !a.0.is_volatile(),
+            (Self::Routine(a), Self::Routine(b)) => {
+                let same = std::sync::Arc::ptr_eq(&a.0, &b.0) && a.0.volatility != Volatility::Volatile;
+                same && same_all(&a.1, &b.1, own)
+            }
             (Self::Session(a), Self::Session(b)) => {
                 a.0 == b.0 && a.0.is_stable() && same_all(&a.1, &b.1, own)
             }

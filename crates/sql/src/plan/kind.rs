@@ -50,7 +50,7 @@ impl StatementKind {
                 | Utility::ReleaseSavepoint(_)
                 | Utility::RollbackTo(_),
             ) => Self::Transaction,
-            Action::Utility(_) | Action::Empty => Self::Other,
+            Action::Utility(_) | Action::Call(_) | Action::Empty => Self::Other,
         }
     }
 

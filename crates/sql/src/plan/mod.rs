@@ -17,6 +17,7 @@ pub(crate) mod kind;
 mod modify;
 pub(crate) mod place;
 pub(crate) mod point;
+pub(crate) mod routine;
 mod set_call;
 pub(crate) mod statistics;
 mod table;

@@ -36,8 +36,13 @@ impl SetCall {
         Ok(Self { function: self.function, args })
     }
 
+    /// Whether a call needs the engine's worker, whatever its arguments do.
+    pub(crate) fn needs_worker(&self) -> bool {
+        matches!(self.function, SetFn::Routine(_))
+    }
+
     /// The name for EXPLAIN.
-    pub(crate) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &str {
         match &self.function {
             SetFn::Series(..) => "generate_series",
             SetFn::Unnest => "unnest",
@@ -47,6 +52,7 @@ impl SetCall {
             SetFn::Expand => "_pg_expandarray",
             SetFn::Keywords => "pg_get_keywords",
             SetFn::One => "function",
+            SetFn::Routine(desc) => &desc.name,
         }
     }
 }

@@ -86,7 +86,7 @@ fn key<'v>(
 mod tests {
     use super::*;
     use crate::Database;
-    use crate::session::do_block::NoRows;
+    use crate::session::routine::NoRows;
     use scaledb_acc::Acc;
     use scaledb_row::Projection;
 

@@ -205,13 +205,16 @@ impl<E: Engine> Session<E> {
             Action::Plan(plan) if plan.writes => Class::Mod,
             Action::Plan(_) => Class::All,
             Action::Ddl(_) => Class::Ddl,
-            Action::Truncate(_) => Class::Mod,
+            Action::Truncate(_) | Action::Call(_) => Class::Mod,
             Action::Utility(utility) => match utility {
                 Utility::Copy(copy) if copy.into_table => Class::Mod,
                 Utility::Comment(_)
                 | Utility::AlterSequence(_)
                 | Utility::AlterType(_)
                 | Utility::SetSchema(_)
+                | Utility::CreateRoutine(_)
+                | Utility::DropRoutines(_)
+                | Utility::AlterRoutine(_)
                 | Utility::Privilege(..) => Class::Ddl,
                 Utility::Execute { name, .. } => match self.statements.get(name.as_str()) {
                     // a prepared statement is no EXECUTE

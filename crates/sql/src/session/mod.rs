@@ -17,6 +17,7 @@
 
 mod ahead;
 mod commit;
+mod compile;
 mod conflict;
 mod copy;
 mod copy_text;
@@ -24,10 +25,10 @@ mod counting;
 mod cursor;
 mod ddl;
 pub(crate) mod direct;
-mod do_block;
 mod explain;
 mod logging;
 mod prepared;
+mod routine;
 mod run;
 mod savepoint;
 mod server;
@@ -76,8 +77,8 @@ pub struct Session<E: Engine> {
     synchronous: bool,
     /// `statement_timeout`, if there is one.
     statement_timeout: Option<Duration>,
-    /// The DO that runs.
-    running_block: Option<do_block::Running>,
+    /// The DO or CALL that runs.
+    running_block: Option<routine::Running>,
     /// `lock_timeout`, if there is one.
     lock_timeout: Option<Duration>,
     /// `work_mem`, in bytes.
@@ -332,6 +333,7 @@ impl<E: Engine> Session<E> {
         if *self.settings_key != *key {
             self.settings_key = Arc::from(key);
             self.cache.clear();
+            self.state.forget_routines();
         }
         self.state.shared.sessions.call(self.state.id, &get("application_name"));
     }

@@ -1,20 +1,17 @@
 //! Compiling statements, and those that have names.
 
 use super::Session;
+use super::compile::Compiling;
 use super::cursor::{PORTAL, Portal};
 use super::run::Target;
 use crate::api::{Column, Description, Executed, RowSink, Step, Tag};
-use crate::bind::Binder;
 use crate::memory::{Reservation, weight};
 use crate::parse::{self, normalize, utility};
 use crate::patience::{CHANGE_ATTEMPTS, runs_again};
-use crate::plan::Kind;
 use crate::plan::cache::{Action, Compiled, Held, Key};
-use crate::plan::kind::StatementKind;
-use crate::plan::point::PointKey;
 use scaledb_catalog::Catalog;
 use scaledb_engine::Engine;
-use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
 
@@ -115,19 +112,8 @@ impl<E: Engine> Session<E> {
         let version = self.state.catalog.version;
         let number = self.state.shared.trace.number(text);
         let serial = self.state.shared.collected.serial();
-        let compiled = |action: Action, params: Vec<Type>, columns: Option<Vec<Column>>| Compiled {
-            text: Arc::from(text),
-            number,
-            serial,
-            kind: StatementKind::of(&action),
-            point: match &action {
-                Action::Plan(plan) => PointKey::of(&plan.root, &params),
-                _ => None,
-            },
-            action,
-            params,
-            columns,
-            version,
+        let compiled = |action: Action, params: Vec<Type>, columns: Option<Vec<Column>>| {
+            super::compile::compiled(text, number, serial, action, params, columns, version)
         };
         if parse::lex::Lexer::new(text).next().is_none() {
             return Ok(compiled(Action::Empty, Vec::new(), None));
@@ -155,45 +141,21 @@ impl<E: Engine> Session<E> {
         let ast = parse::statement(text)?;
         // in a block that has failed nothing but the grammar is looked at
         self.refuse_failed()?;
-        let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, types);
-        binder.text = text;
-        let (bound, kind) = match &ast {
-            Ast::Query(query) => (binder.query(query)?, kind_of(&query.body)),
-            Ast::Truncate(_) => return Ok(compiled(Action::Truncate(Box::new(ast)), Vec::new(), None)),
-            other => match binder.dml(other)? {
-                Some(bound) => bound,
-                None => return Ok(compiled(Action::Ddl(Box::new(ast)), Vec::new(), None)),
-            },
+        if matches!(ast, Ast::Truncate(_)) {
+            return Ok(compiled(Action::Truncate(Box::new(ast)), Vec::new(), None));
+        }
+        let compiling = Compiling {
+            catalog: &self.state.catalog,
+            lookup: &self.state,
+            env: &self.env,
+            text,
+            types,
+            variables: None,
         };
-        let mut bound = bound;
-        for output in &mut bound.output {
-            if output.ty.base == Base::Unknown {
-                let typed = crate::bind::Typed::new(output.expr.clone(), output.ty);
-                output.expr = binder.coerce(typed, Type::TEXT, Context::Implicit)?.expr;
-                output.ty = Type::TEXT;
-            }
-        }
-        for output in &mut bound.output {
-            if crate::bind::expr::is_named(output.ty) {
-                let name = crate::functions::SessionFn::name_of(output.ty);
-                binder.mark(&output.expr);
-                let oid = std::mem::replace(&mut output.expr, crate::plan::expr::Expr::Const(Value::Null));
-                output.expr = crate::plan::expr::Expr::Session(Box::new((name, vec![oid])));
-            }
-        }
-        let columns: Vec<Column> = bound
-            .output
-            .iter()
-            .map(|output| Column {
-                name: output.name.clone(),
-                ty: output.ty,
-                table: output.origin.0,
-                attnum: output.origin.1,
-            })
-            .collect();
-        let rows = kind == Kind::Select || !columns.is_empty();
-        let (plan, params) = binder.finish(bound, kind, kind != Kind::Select);
-        Ok(compiled(Action::Plan(plan), params, rows.then_some(columns)))
+        Ok(match compiling.statement(&ast)? {
+            Some(planned) => compiled(planned.action, planned.params, planned.columns),
+            None => compiled(Action::Ddl(Box::new(ast)), Vec::new(), None),
+        })
     }
 
     /// The statement compiled anew, if the catalog has changed since.
@@ -328,6 +290,7 @@ impl<E: Engine> Session<E> {
             }
             Action::Ddl(statement) => self.run_change(alone, |session| session.change(statement)),
             Action::Truncate(statement) => self.run_change(alone, |session| session.truncate(statement)),
+            Action::Call(call) => self.call(call, compiled, params, alone, sink),
             Action::Utility(_) => Err(SqlError::internal("a utility statement")),
         }
     }
@@ -594,15 +557,5 @@ fn parameter_type(catalog: &Catalog, oid: u32) -> Result<Type> {
             let what = format!("type with OID {oid} does not exist");
             Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what))
         }
-    }
-}
-
-/// What the tag of a query says: behind WITH may stand a statement that writes.
-fn kind_of(body: &sqlparser::ast::SetExpr) -> Kind {
-    match body {
-        sqlparser::ast::SetExpr::Insert(_) => Kind::Insert,
-        sqlparser::ast::SetExpr::Update(_) => Kind::Update,
-        sqlparser::ast::SetExpr::Delete(_) => Kind::Delete,
-        _ => Kind::Select,
     }
 }

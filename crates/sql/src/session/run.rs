@@ -81,6 +81,7 @@ impl<E: Engine> Session<E> {
             waiters: &self.state.shared.waiters,
             gives_up: false,
             given_up: Cell::new(None),
+            calls: Cell::new(0),
             counts: &self.counts,
             dropped_indexes: &self.transaction.gone,
         }
@@ -122,6 +123,7 @@ impl<E: Engine> Session<E> {
         self.state.owner.borrow_mut().begin_statement();
         let deadline = self.deadline();
         let mut effort = Effort::new(alone, whole, deadline);
+        let heard = self.state.notices.borrow().len();
         let result = loop {
             let compiled = fresh.as_ref().unwrap_or(compiled);
             match self.attempt_with(compiled, params, &mut effort, &mut target) {
@@ -130,6 +132,8 @@ impl<E: Engine> Session<E> {
                     if let Err(error) = self.try_again(error, &mut effort, &mut target) {
                         break Err(error);
                     }
+                    // functions will say it again
+                    self.state.notices.borrow_mut().truncate(heard);
                 }
             }
             if whole {
@@ -256,6 +260,7 @@ impl<E: Engine> Session<E> {
         } else {
             run(&mut exec, plan, columns, effort, target)
         };
+        let wrote = self.state.wrote.take();
         effort.given_up = exec.locking.given_up.take().or(context.given_up.get());
         let deferred = std::mem::take(&mut exec.deferred);
         if let Target::Explain(explaining) = target {
@@ -267,6 +272,9 @@ impl<E: Engine> Session<E> {
         drop(exec);
         self.scratch = Some(scratch);
         self.worker = Some(worker);
+        if wrote {
+            self.note_writes();
+        }
         if !deferred.is_empty() {
             self.transaction.deferred.extend(deferred);
         }

@@ -3,6 +3,7 @@
 mod facts;
 mod host;
 mod locks;
+mod routines;
 mod sequences;
 mod tables;
 mod used;
@@ -14,6 +15,7 @@ use crate::bind::{Keys, Lookup};
 use crate::error::Statements;
 use crate::memory::Reservation;
 use crate::plan::BoundTable;
+use crate::routine::Loaded;
 use crate::shared::Shared;
 use crate::trace::Number;
 use scaledb_base::{Conflict, ConflictKind};
@@ -45,6 +47,12 @@ pub(crate) struct SessionState<E: Engine> {
     /// The last conflict, whose other transaction was not asked for, and the detail of its error: at a node of a
     /// cluster. A statement that is run again needs no answer.
     pub(crate) unnamed: RefCell<Option<(Conflict, String)>>,
+    /// Counts the catalogs that the session has worked with.
+    pub(crate) catalog_changes: u64,
+    /// Routines that are ready to run, by their oids and that of the table whose triggers call them.
+    routines: RefCell<HashMap<(u32, u32), Arc<Loaded>>>,
+    /// Whether a function that a statement has called has written something.
+    pub(crate) wrote: Cell<bool>,
     tables: RefCell<HashMap<u32, Arc<BoundTable>>>,
     keys: RefCell<HashMap<u32, Keys>>,
     /// The last values that this session took of sequences.
@@ -83,6 +91,9 @@ impl<E: Engine> SessionState<E> {
             has_temporary: false,
             notices: RefCell::new(Vec::new()),
             unnamed: RefCell::default(),
+            catalog_changes: 0,
+            routines: RefCell::default(),
+            wrote: Cell::new(false),
             tables: RefCell::new(HashMap::new()),
             keys: RefCell::new(HashMap::new()),
             currents: RefCell::new(HashMap::new()),
@@ -100,8 +111,15 @@ impl<E: Engine> SessionState<E> {
     /// Works with another catalog from here on.
     pub(crate) fn use_catalog(&mut self, catalog: Arc<Catalog>) {
         self.catalog = catalog;
+        self.catalog_changes += 1;
+        self.routines.borrow_mut().clear();
         self.tables.borrow_mut().clear();
         self.keys.borrow_mut().clear();
+    }
+
+    /// Forgets what was compiled of routines: the settings have changed.
+    pub(crate) fn forget_routines(&self) {
+        self.routines.borrow_mut().clear();
     }
 
     /// Derives what depends on settings.

@@ -86,6 +86,15 @@ impl<E: Engine> Session<E> {
                 return self.run_change(alone, |session| session.do_block(block, deadline));
             }
             Utility::SetSchema(set) => return self.run_change(alone, |session| session.set_schema(set)),
+            Utility::CreateRoutine(create) => {
+                return self.run_change(alone, |session| session.create_routine(create));
+            }
+            Utility::DropRoutines(drop) => {
+                return self.run_change(alone, |session| session.drop_routines(drop));
+            }
+            Utility::AlterRoutine(alter) => {
+                return self.run_change(alone, |session| session.alter_routine(alter));
+            }
             Utility::AlterType(alter) => return self.run_change(alone, |session| session.alter_type(alter)),
             Utility::Execute { name, arguments } => return self.execute_named(name, arguments, alone, sink),
             Utility::Explain { options, text } => {

@@ -61,6 +61,7 @@ impl<E: Engine> Session<E> {
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            triggers: Vec::new(),
             comments: Vec::new(),
         };
         if let Some(action) = create.on_commit {

@@ -17,6 +17,7 @@ mod like;
 mod partial;
 mod rebuild;
 mod reindex;
+mod routines;
 mod schemas;
 mod sequence;
 mod spread;

@@ -96,6 +96,7 @@ impl<E: Engine> Session<E> {
         for relation in relations {
             self.move_relation(&relation, to)?;
         }
+        self.move_routines(from, to)?;
         self.edit_catalog(|catalog| catalog.remove_schema(from));
         self.check_kept(&moved)
     }
@@ -142,6 +143,14 @@ impl<E: Engine> Session<E> {
             .map(|relation| format!("{} {}", relation.kind(), self.seen(name, relation.name())))
             .collect();
         named.extend(enums.iter().map(|desc| format!("type {}", self.seen(name, &desc.name))));
+        let routines: Vec<_> =
+            self.state.catalog.routines().filter(|desc| desc.schema == name).cloned().collect();
+        named.extend(routines.iter().map(|desc| {
+            let signature = self.signature_of(desc);
+            let found = self.state.path.iter().any(|known| known == name);
+            let schema = if found { String::new() } else { format!("{}.", quoted(name)) };
+            format!("{} {schema}{signature}", desc.kind.word())
+        }));
         if !cascade && !named.is_empty() {
             let what = format!("cannot drop schema {} because other objects depend on it", quoted(name));
             let on = |user: &String| format!("{user} depends on schema {}", quoted(name));
@@ -151,6 +160,9 @@ impl<E: Engine> Session<E> {
         }
         cascaded.extend(named);
         let together: Vec<u32> = relations.iter().map(Relation::oid).collect();
+        for routine in &routines {
+            self.drop_routine(routine, true, cascaded)?;
+        }
         for relation in &relations {
             self.drop_relation(relation, &together, true, cascaded)?;
         }

@@ -5,13 +5,16 @@ use super::locks::give_room;
 use crate::api::Severity;
 use crate::bind::names::{is_schema, is_temporary};
 use crate::bind::{Keys, Lookup};
-use crate::exec::context::Host;
+use crate::exec::context::{Host, SettingsMark};
 use crate::functions::SessionFn;
-use crate::plan::Computed;
+use crate::plan::cache::Compiled;
+use crate::plan::{Computed, Plan};
+use crate::routine::{Loaded, Piece};
 use crate::system;
+use scaledb_catalog::RoutineDesc;
 use scaledb_engine::Engine;
 use scaledb_locks::{Mode, Owner, Tag};
-use scaledb_types::{Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -132,5 +135,41 @@ impl<E: Engine> Host for SessionState<E> {
 
     fn warn(&self, code: SqlState, what: &str) {
         self.notice(Severity::Warning, SqlError::new(code, what.to_owned()));
+    }
+
+    fn tell(&self, severity: Severity, fields: SqlError) {
+        self.notice(severity, fields);
+    }
+
+    fn routine(&self, desc: &Arc<RoutineDesc>, table: Option<u32>) -> Result<Arc<Loaded>> {
+        self.loaded(desc, table)
+    }
+
+    fn width_of(&self, desc: &RoutineDesc) -> Result<usize> {
+        Ok(crate::plan::routine::result_columns(&self.catalog, desc)?.len())
+    }
+
+    fn compile(&self, env: &Env, piece: &Piece<'_>) -> Result<Compiled> {
+        self.compile_piece(env, piece)
+    }
+
+    fn note_nested(&self, plan: &Plan) -> Result<()> {
+        self.use_nested(plan)
+    }
+
+    fn note_whole_catalog(&self) {
+        self.used.note_all();
+    }
+
+    fn mark_settings(&self) -> SettingsMark {
+        SettingsMark(self.settings.borrow().mark())
+    }
+
+    fn undo_settings(&self, mark: SettingsMark) {
+        self.settings.borrow_mut().rollback_to(mark.0);
+    }
+
+    fn name_of(&self, value: &Value, ty: Type) -> Result<Value> {
+        self.call(&SessionFn::name_of(ty), std::slice::from_ref(value))
     }
 }

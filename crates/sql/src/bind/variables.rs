@@ -1,0 +1,84 @@
+//! Variables of a routine in the pieces of SQL of its body.
+
+use super::names::Naming;
+use super::{Binder, Typed};
+use crate::plan::expr::Expr;
+use scaledb_types::{Result, SqlError, SqlState, Type};
+
+/// A variable: which parameter of the plan it is, and its type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Variable {
+    pub(crate) at: usize,
+    pub(crate) ty: Type,
+}
+
+impl Variable {
+    fn typed(self) -> Typed {
+        Typed::new(Expr::Param(self.at), self.ty)
+    }
+}
+
+/// The variables that a piece of SQL sees.
+pub(crate) trait Variables {
+    /// The variable of a name, or the field of one; the qualifier is a label, or the variable of the field.
+    ///
+    /// # Errors
+    /// 42703 for a field that a row does not have; 55000 for a field of a record that has none yet.
+    fn variable(&self, qualifier: Option<&str>, name: &str) -> Result<Option<Variable>>;
+    /// The fields of the row that a name means.
+    ///
+    /// # Errors
+    /// 55000.
+    fn row(&self, name: &str) -> Result<Option<Vec<(String, Variable)>>>;
+    /// Whether a name that is a column's, too, means the column.
+    fn prefers_columns(&self) -> bool;
+    /// How many parameters have numbers.
+    fn arguments(&self) -> usize;
+}
+
+impl Binder<'_> {
+    /// Variables are seen by what the routine says, not by what the catalog has kept.
+    fn visible_variables(&self) -> Option<&dyn Variables> {
+        self.variables.filter(|_| matches!(self.naming, Naming::Statement))
+    }
+
+    /// The variable of a name that is no column's.
+    ///
+    /// # Errors
+    /// As [`Variables::variable`].
+    pub(super) fn variable(&self, qualifier: Option<&str>, name: &str) -> Result<Option<Typed>> {
+        let Some(variables) = self.visible_variables() else { return Ok(None) };
+        Ok(variables.variable(qualifier, name)?.map(Variable::typed))
+    }
+
+    /// Refuses a name that is a column's and a variable's.
+    ///
+    /// # Errors
+    /// 42702.
+    pub(super) fn refuse_ambiguous(&self, name: &str) -> Result<()> {
+        let Some(variables) = self.visible_variables().filter(|all| !all.prefers_columns()) else {
+            return Ok(());
+        };
+        if variables.variable(None, name)?.is_none() {
+            return Ok(());
+        }
+        let what = format!("column reference \"{name}\" is ambiguous");
+        Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what)
+            .detail("It could refer to either a PL/pgSQL variable or a table column."))
+    }
+
+    /// The fields of the row that a name means, if it is a variable's.
+    ///
+    /// # Errors
+    /// As [`Variables::row`].
+    pub(super) fn row_variable(&self, name: &str) -> Result<Option<Vec<(String, Typed)>>> {
+        let Some(variables) = self.visible_variables() else { return Ok(None) };
+        let fields = variables.row(name)?;
+        Ok(fields.map(|fields| fields.into_iter().map(|(name, variable)| (name, variable.typed())).collect()))
+    }
+
+    /// Whether there is a parameter of a number, counted from 1.
+    pub(super) fn has_parameter(&self, number: usize) -> bool {
+        self.variables.is_none_or(|variables| number <= variables.arguments())
+    }
+}

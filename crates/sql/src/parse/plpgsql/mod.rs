@@ -1,0 +1,419 @@
+//! PL/pgSQL: the syntax trees of blocks.
+//!
+//! Names of variables are resolved as the block is read, for they are declared before they are used; types are texts
+//! here, which the catalog gives a meaning when the block is loaded (`crate::routine`). Expressions and statements of SQL
+//! stay texts, too: they are compiled when they run for the first time.
+
+mod block;
+mod loops;
+mod raise;
+mod step;
+
+use super::cursor::Cursor;
+use super::lex::text_of;
+use block::Parser;
+pub(crate) use block::state_of;
+use scaledb_types::{Result, SqlError, SqlState, Type};
+
+/// A variable, by the order of their declarations.
+pub(crate) type VariableId = usize;
+/// A scope, by the order in which they begin.
+pub(crate) type ScopeId = usize;
+
+/// A block as it was read, with all that is declared in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Program {
+    pub(crate) block: Block,
+    pub(crate) variables: Vec<Declaration>,
+    pub(crate) scopes: Vec<Scope>,
+    /// How many pieces of SQL are in it: each has a number of its own.
+    pub(crate) pieces: usize,
+}
+
+/// Names that are visible together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scope {
+    pub(crate) outer: Option<ScopeId>,
+    /// By this its names may be qualified.
+    pub(crate) label: Option<String>,
+    pub(crate) names: Vec<(String, VariableId)>,
+}
+
+/// A declared variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Declaration {
+    pub(crate) name: String,
+    pub(crate) ty: DeclaredType,
+    pub(crate) constant: bool,
+    pub(crate) not_null: bool,
+    pub(crate) default: Option<Sql>,
+}
+
+/// What a variable was declared to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DeclaredType {
+    /// What the block does not declare: parameters, loop variables, FOUND.
+    Known(Type),
+    /// A type, or a table whose rows it holds.
+    Named(String),
+    /// `x%TYPE`: the type of another variable.
+    LikeVariable(VariableId),
+    /// `t.c%TYPE`: the type of a column; its names, the column's last.
+    LikeColumn(Vec<String>),
+    /// `t%ROWTYPE`: a row of a table; its names.
+    RowOf(Vec<String>),
+    /// A row of whatever is assigned to it.
+    Record,
+    /// A row of the table whose trigger calls.
+    TriggerRow,
+}
+
+/// A piece of SQL: a statement, or the part of one that an expression is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sql {
+    pub(crate) text: String,
+    pub(crate) number: usize,
+    /// The scope that it stands in, and how many of its names were declared before it.
+    pub(crate) scope: ScopeId,
+    pub(crate) visible: usize,
+}
+
+/// Statements, and what is done about their errors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) label: Option<String>,
+    /// Variables that begin with it.
+    pub(crate) declared: Vec<VariableId>,
+    pub(crate) steps: Vec<Line>,
+    pub(crate) handlers: Vec<Handler>,
+}
+
+/// A statement, and the line that it begins in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) number: u32,
+    pub(crate) step: Step,
+}
+
+/// What is done about certain errors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Handler {
+    pub(crate) conditions: Vec<Condition>,
+    /// The variables SQLSTATE and SQLERRM.
+    pub(crate) state: VariableId,
+    pub(crate) message: VariableId,
+    pub(crate) steps: Vec<Line>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// OTHERS: every error but a cancelled statement and a failed assertion.
+    Others,
+    /// An SQLSTATE; one that ends in 000 means its class.
+    State(SqlState),
+}
+
+impl Handler {
+    /// Whether it is for errors of this state.
+    pub(crate) fn is_for(&self, state: SqlState) -> bool {
+        self.conditions.iter().any(|condition| match condition {
+            Condition::Others => state != SqlState::QUERY_CANCELED && state != SqlState::ASSERT_FAILURE,
+            Condition::State(own) => {
+                *own == state || own.as_str().ends_with("000") && own.class() == state.class()
+            }
+        })
+    }
+}
+
+/// A place that a value goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) variable: VariableId,
+    /// The field of a row.
+    pub(crate) field: Option<String>,
+    /// The element of an array, by its subscripts.
+    pub(crate) element: Vec<Sql>,
+}
+
+/// INTO.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Into {
+    /// One row, no more and no less.
+    pub(crate) strict: bool,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// What is asked for rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Query {
+    Static(Sql),
+    /// EXECUTE: an expression whose text is the query, and the values of its parameters.
+    Dynamic(Sql, Vec<Sql>),
+}
+
+/// How serious RAISE is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// DEBUG and LOG: no client hears it.
+    Unheard,
+    Info,
+    Notice,
+    Warning,
+    Exception,
+}
+
+/// A field of an error or notice that RAISE sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RaiseOption {
+    Message,
+    Detail,
+    Hint,
+    Errcode,
+    Column,
+    Constraint,
+    Datatype,
+    Table,
+    Schema,
+}
+
+/// RAISE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Raise {
+    pub(crate) level: Level,
+    /// The message: parts between which the values stand.
+    pub(crate) format: Option<(Vec<String>, Vec<Sql>)>,
+    /// A condition in place of the message.
+    pub(crate) condition: Option<(SqlState, String)>,
+    pub(crate) options: Vec<(RaiseOption, Sql)>,
+}
+
+/// What GET DIAGNOSTICS asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Diagnostic {
+    RowCount,
+    Context,
+    State,
+    Message,
+    Detail,
+    Hint,
+    Column,
+    Constraint,
+    Datatype,
+    Table,
+    Schema,
+}
+
+/// What RETURN hands to the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Return {
+    /// Nothing, or the parameters that are returned.
+    Plain,
+    Value(Sql),
+    /// A variable that may be a row.
+    Variable(VariableId),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Null,
+    Block(Block),
+    Assign {
+        target: Target,
+        value: Sql,
+    },
+    /// `a := b` of two variables, which may be rows.
+    Copy {
+        to: VariableId,
+        from: VariableId,
+    },
+    /// A statement of SQL.
+    Sql {
+        sql: Sql,
+        into: Option<Into>,
+    },
+    Perform(Sql),
+    Execute {
+        text: Sql,
+        using: Vec<Sql>,
+        into: Option<Into>,
+    },
+    If {
+        branches: Vec<(Sql, Vec<Line>)>,
+        otherwise: Vec<Line>,
+    },
+    /// The expression is the number of the branch.
+    Case {
+        choice: Sql,
+        branches: Vec<Vec<Line>>,
+        otherwise: Option<Vec<Line>>,
+    },
+    Loop {
+        label: Option<String>,
+        steps: Vec<Line>,
+    },
+    While {
+        label: Option<String>,
+        condition: Sql,
+        steps: Vec<Line>,
+    },
+    ForRange {
+        label: Option<String>,
+        range: Range,
+        steps: Vec<Line>,
+    },
+    ForQuery {
+        label: Option<String>,
+        targets: Vec<Target>,
+        query: Query,
+        steps: Vec<Line>,
+    },
+    ForEach {
+        label: Option<String>,
+        target: Target,
+        slice: bool,
+        array: Sql,
+        steps: Vec<Line>,
+    },
+    /// EXIT, or CONTINUE.
+    Exit {
+        label: Option<String>,
+        when: Option<Sql>,
+        continues: bool,
+    },
+    Return(Return),
+    /// The first row of a query: the last statement of a function in SQL.
+    ReturnFirst(Sql),
+    ReturnNext(Return),
+    ReturnQuery(Query),
+    Raise(Box<Raise>),
+    /// RAISE of the error that is being handled.
+    Reraise,
+    Assert {
+        condition: Sql,
+        message: Option<Sql>,
+    },
+    Diagnostics {
+        stacked: bool,
+        items: Vec<(Target, Diagnostic)>,
+    },
+}
+
+/// The integers of a FOR.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) variable: VariableId,
+    pub(crate) from: Sql,
+    pub(crate) to: Sql,
+    pub(crate) by: Option<Sql>,
+    pub(crate) reverse: bool,
+}
+
+impl Step {
+    /// What PostgreSQL calls the statement in the context of errors.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Null => "NULL",
+            Self::Block(_) => "statement block",
+            Self::Assign { .. } | Self::Copy { .. } => "assignment",
+            Self::Sql { .. } => "SQL statement",
+            Self::Perform(_) => "PERFORM",
+            Self::Execute { .. } => "EXECUTE",
+            Self::If { .. } => "IF",
+            Self::Case { .. } => "CASE",
+            Self::Loop { .. } => "LOOP",
+            Self::While { .. } => "WHILE",
+            Self::ForRange { .. } => "FOR with integer loop variable",
+            Self::ForQuery { query: Query::Static(_), .. } => "FOR over SELECT rows",
+            Self::ForQuery { .. } => "FOR over EXECUTE statement",
+            Self::ForEach { .. } => "FOREACH over array",
+            Self::Exit { continues: false, .. } => "EXIT",
+            Self::Exit { .. } => "CONTINUE",
+            Self::Return(_) | Self::ReturnFirst(_) => "RETURN",
+            Self::ReturnNext(_) => "RETURN NEXT",
+            Self::ReturnQuery(_) => "RETURN QUERY",
+            Self::Raise(_) | Self::Reraise => "RAISE",
+            Self::Assert { .. } => "ASSERT",
+            Self::Diagnostics { .. } => "GET DIAGNOSTICS",
+        }
+    }
+}
+
+/// What a block has from outside: a variable.
+pub(crate) struct Outside {
+    /// Its name; empty if only its number is known.
+    pub(crate) name: String,
+    pub(crate) ty: DeclaredType,
+}
+
+/// Reads a block. The names of `outside` are in scope, also behind the block's own name and a point.
+///
+/// # Errors
+/// 42601 and its kin; 0A000 for parts of PL/pgSQL that are not there.
+pub(crate) fn program(body: &str, name: Option<&str>, outside: Vec<Outside>) -> Result<Program> {
+    let mut parser = Parser::new(body);
+    parser.open(name.map(str::to_owned));
+    for variable in outside {
+        parser.declare(&variable.name, variable.ty);
+    }
+    let found = parser.declare("found", DeclaredType::Known(Type::BOOL));
+    debug_assert_eq!(parser.variable_named("found"), Some(found));
+    let label = parser.label()?;
+    let block = parser.block(label)?;
+    parser.at.accept_sign(";");
+    parser.at.end()?;
+    Ok(parser.finish(block))
+}
+
+/// Reads what is behind the word DO.
+///
+/// # Errors
+/// As [`program`]; 42704 for another language.
+pub(super) fn do_block(at: &mut Cursor<'_>) -> Result<Program> {
+    let before = language(at)?;
+    let code = body(at)?;
+    if !before {
+        language(at)?;
+    }
+    program(&code, None, Vec::new())
+}
+
+/// The text of a body: a literal of any kind.
+pub(super) fn body(at: &mut Cursor<'_>) -> Result<String> {
+    let token = at.ahead.ok_or_else(|| at.unexpected())?;
+    let dollar_quoted = || {
+        let text = token.of(at.text);
+        let tag = &text[..=text.strip_prefix('$')?.find('$')? + 1];
+        Some(text.strip_prefix(tag)?.strip_suffix(tag)?.to_owned())
+    };
+    let code = text_of(token, at.text).or_else(dollar_quoted).ok_or_else(|| at.unexpected())?;
+    at.next();
+    Ok(code)
+}
+
+/// LANGUAGE and its name, or nothing.
+fn language(at: &mut Cursor<'_>) -> Result<bool> {
+    if !at.accept("language") {
+        return Ok(false);
+    }
+    let name = language_name(at)?;
+    if name != "plpgsql" {
+        return Err(no_language(&name));
+    }
+    Ok(true)
+}
+
+/// The name of a language.
+pub(super) fn language_name(at: &mut Cursor<'_>) -> Result<String> {
+    match at.ahead.and_then(|token| text_of(token, at.text)) {
+        Some(name) => {
+            at.next();
+            Ok(name.to_lowercase())
+        }
+        None => at.name(),
+    }
+}
+
+/// 42704 for a language.
+pub(super) fn no_language(name: &str) -> SqlError {
+    SqlError::new(SqlState::UNDEFINED_OBJECT, format!("language \"{name}\" does not exist"))
+}

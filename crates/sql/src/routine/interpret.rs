@@ -1,0 +1,834 @@
+//! Runs statements, one after the other.
+
+use super::frame::Frame;
+use super::names::Names;
+use super::runner::{Ran, Runner};
+use super::{Loaded, Piece, Place, Planned, Returns, Wanted};
+use crate::memory::row_weight;
+use crate::parse::plpgsql::{Block, Diagnostic, Into, Line, Query, Return, Sql, Step, Target, VariableId};
+use crate::plan::Kind;
+use crate::plan::cache::{Action, Held};
+use crate::plan::routine::Fields;
+use scaledb_types::{Array, Base, Dimension, Result, SqlError, SqlState, Type, Value};
+use std::sync::Arc;
+
+/// What a routine has returned.
+#[derive(Debug)]
+pub(crate) enum Finished {
+    Nothing,
+    Value(Value),
+    /// A row; `None` is a row that is NULL.
+    Row(Option<Vec<Value>>),
+    Rows(Vec<Box<[Value]>>),
+}
+
+/// Where to go on.
+pub(super) enum Flow<'l> {
+    Next,
+    /// Behind the loop or block of this label, or the innermost loop.
+    Exit(Option<&'l str>),
+    /// With the next round of the loop of this label, or the innermost one.
+    Continue(Option<&'l str>),
+    Return,
+}
+
+/// Runs a routine with these values in the first places of its frame.
+///
+/// # Errors
+/// Those of its statements that none of its handlers is for.
+pub(crate) fn run<R: Runner>(runner: &mut R, loaded: &Loaded, arguments: Vec<Value>) -> Result<Finished> {
+    let frame = Frame::new(loaded, arguments);
+    let mut call = Interpreter {
+        runner,
+        loaded,
+        frame,
+        rows: Vec::new(),
+        returned: None,
+        count: 0,
+        handling: Vec::new(),
+        told: false,
+        ticks: 0,
+    };
+    call.frame.values[loaded.found] = Value::Bool(false);
+    let flow = call.block(&loaded.program.block)?;
+    call.finish(matches!(flow, Flow::Return))
+}
+
+/// A call of a routine.
+pub(super) struct Interpreter<'l, 'r, R> {
+    pub(super) runner: &'r mut R,
+    pub(super) loaded: &'l Loaded,
+    pub(super) frame: Frame,
+    /// Rows that it has returned so far.
+    rows: Vec<Box<[Value]>>,
+    returned: Option<Finished>,
+    /// ROW_COUNT.
+    count: u64,
+    /// The errors that are being handled, the innermost last.
+    pub(super) handling: Vec<SqlError>,
+    /// The error that is on its way has the line that it comes from.
+    told: bool,
+    ticks: u32,
+}
+
+impl<'l, R: Runner> Interpreter<'l, '_, R> {
+    pub(super) fn block(&mut self, block: &'l Block) -> Result<Flow<'l>> {
+        for &variable in &block.declared {
+            self.initialize(variable)?;
+        }
+        let flow = if block.handlers.is_empty() { self.steps(&block.steps)? } else { self.guarded(block)? };
+        Ok(match flow {
+            Flow::Exit(Some(label)) if block.label.as_deref() == Some(label) => Flow::Next,
+            other => other,
+        })
+    }
+
+    /// A block with handlers: what it has done is undone before one of them runs.
+    fn guarded(&mut self, block: &'l Block) -> Result<Flow<'l>> {
+        let part = self.runner.begin_part()?;
+        let error = match self.steps(&block.steps) {
+            Ok(flow) => {
+                self.runner.end_part(part);
+                return Ok(flow);
+            }
+            Err(error) => error,
+        };
+        let code = error.code();
+        // a conflict has ended the transaction, whatever a handler says
+        let conflict = code.class() == SqlState::TRANSACTION_ROLLBACK.class();
+        let handler = block.handlers.iter().find(|handler| handler.is_for(code)).filter(|_| !conflict);
+        let Some(handler) = handler else {
+            self.runner.end_part(part);
+            return Err(error);
+        };
+        self.runner.undo_part(part)?;
+        self.told = false;
+        for (variable, text) in [(handler.state, code.as_str()), (handler.message, error.message())] {
+            let text = Value::text(text);
+            self.frame.set(self.runner, self.loaded, variable, text, Type::TEXT)?;
+        }
+        self.handling.push(error);
+        let flow = self.steps(&handler.steps);
+        self.handling.pop();
+        flow
+    }
+
+    /// Gives a variable its first value.
+    fn initialize(&mut self, variable: VariableId) -> Result<()> {
+        let declaration = &self.loaded.program.variables[variable];
+        if let Place::Record(number) = self.loaded.places[variable] {
+            self.frame.records[number] = None;
+        }
+        match (&declaration.default, &self.loaded.places[variable]) {
+            (Some(default), Place::Value { ty, .. }) => {
+                let value = self.value(default, Some(*ty))?;
+                self.frame.set(self.runner, self.loaded, variable, value, *ty)
+            }
+            (Some(default), _) => self.assign_row_of(variable, default),
+            (None, Place::Value { at, .. }) => {
+                self.frame.values[*at] = Value::Null;
+                Ok(())
+            }
+            (None, Place::Row { at, fields }) => {
+                self.frame.values[*at..*at + fields.len()].fill(Value::Null);
+                Ok(())
+            }
+            (None, Place::Record(_)) => Ok(()),
+        }
+    }
+
+    pub(super) fn steps(&mut self, steps: &'l [Line]) -> Result<Flow<'l>> {
+        for line in steps {
+            self.ticks += 1;
+            if self.ticks & 63 == 0 {
+                self.runner.check()?;
+            }
+            match self.step(&line.step) {
+                Ok(Flow::Next) => {}
+                Ok(flow) => return Ok(flow),
+                Err(error) if self.told => return Err(error),
+                Err(mut error) => {
+                    self.told = true;
+                    let fields = error.fields_mut();
+                    // it is one in another text than the client's
+                    fields.position = None;
+                    let title = &self.loaded.title;
+                    if !title.is_empty() {
+                        let here =
+                            format!("PL/pgSQL function {title} line {} at {}", line.number, line.step.name());
+                        let here =
+                            fields.context.as_ref().map_or(here.clone(), |inner| format!("{inner}\n{here}"));
+                        fields.context = Some(here);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn step(&mut self, step: &'l Step) -> Result<Flow<'l>> {
+        match step {
+            Step::Null => {}
+            Step::Block(block) => return self.block(block),
+            Step::Assign { target, value } => self.assign(target, value)?,
+            Step::Copy { to, from } => self.copy(*to, *from)?,
+            Step::Sql { sql, into } => self.statement(sql, into.as_ref())?,
+            Step::Perform(sql) => {
+                let planned = self.planned(sql, Wanted::Statement)?;
+                let ran = self.runner.run(&planned.held, &self.frame.values, 1)?;
+                self.note_rows(ran.affected, !ran.rows.is_empty());
+            }
+            Step::Execute { text, using, into } => self.execute(text, using, into.as_ref())?,
+            Step::If { branches, otherwise } => {
+                for (condition, steps) in branches {
+                    if self.holds(condition)? {
+                        return self.steps(steps);
+                    }
+                }
+                return self.steps(otherwise);
+            }
+            Step::Case { choice, branches, otherwise } => {
+                let choice = self.value(choice, Some(Type::INT4))?;
+                let chosen = match choice {
+                    Value::Int4(number) => usize::try_from(number).ok().and_then(|at| branches.get(at)),
+                    _ => None,
+                };
+                return match chosen.or(otherwise.as_ref()) {
+                    Some(steps) => self.steps(steps),
+                    None => Err(SqlError::new(SqlState::CASE_NOT_FOUND, "case not found")
+                        .hint("CASE statement is missing ELSE part.")),
+                };
+            }
+            Step::Loop { label, steps } => return self.forever(label.as_deref(), steps),
+            Step::While { label, condition, steps } => {
+                return self.while_holds(label.as_deref(), condition, steps);
+            }
+            Step::ForRange { label, range, steps } => return self.for_range(label.as_deref(), range, steps),
+            Step::ForQuery { label, targets, query, steps } => {
+                return self.for_query(label.as_deref(), targets, query, steps);
+            }
+            Step::ForEach { label, target, slice, array, steps } => {
+                return self.for_each(label.as_deref(), target, *slice, array, steps);
+            }
+            Step::Exit { label, when, continues } => {
+                let leaves = when.as_ref().map_or(Ok(true), |when| self.holds(when))?;
+                return Ok(match (leaves, continues) {
+                    (false, _) => Flow::Next,
+                    (true, false) => Flow::Exit(label.as_deref()),
+                    (true, true) => Flow::Continue(label.as_deref()),
+                });
+            }
+            Step::Return(returned) => {
+                self.returns(returned)?;
+                return Ok(Flow::Return);
+            }
+            Step::ReturnFirst(sql) => {
+                self.return_first(sql)?;
+                return Ok(Flow::Return);
+            }
+            Step::ReturnNext(returned) => {
+                let row = self.next_row(returned)?;
+                self.push(row.into())?;
+            }
+            Step::ReturnQuery(query) => self.return_query(query)?,
+            Step::Raise(raise) => self.raise(raise)?,
+            Step::Reraise => {
+                return Err(self.handling.last().cloned().unwrap_or_else(|| {
+                    let what = "RAISE without parameters cannot be used outside an exception handler";
+                    SqlError::new(SqlState::STACKED_DIAGNOSTICS_ACCESSED_WITHOUT_ACTIVE_HANDLER, what)
+                }));
+            }
+            Step::Assert { condition, message } => {
+                if !self.holds(condition)? {
+                    let text = match message {
+                        Some(message) => self.text_of(message)?,
+                        None => None,
+                    };
+                    let text = text.unwrap_or_else(|| "assertion failed".to_owned());
+                    return Err(SqlError::new(SqlState::ASSERT_FAILURE, text));
+                }
+            }
+            Step::Diagnostics { stacked, items } => self.diagnostics(*stacked, items)?,
+        }
+        Ok(Flow::Next)
+    }
+
+    /// A piece of SQL, compiled.
+    pub(super) fn planned(&mut self, sql: &Sql, wanted: Wanted) -> Result<Planned> {
+        let generation = self.runner.generation();
+        if let Some(planned) = self.loaded.planned(sql, &self.frame.records)
+            && planned.generation == generation
+        {
+            return Ok(planned);
+        }
+        let Self { runner, loaded, frame, .. } = self;
+        let names = Names::new(loaded, &frame.records, sql.scope, sql.visible);
+        let types = loaded.types(&frame.records, frame.values.len());
+        let path = loaded.path.as_deref();
+        let piece = Piece { text: &sql.text, names: Some(&names), types, wanted, path };
+        let compiled = runner.compile(&piece)?;
+        let planned = Planned::new(Held::new(Arc::new(compiled)), names.records(), generation);
+        loaded.keep(sql, planned.clone());
+        Ok(planned)
+    }
+
+    /// The value of an expression, as one of a type if one is given.
+    pub(super) fn value(&mut self, sql: &Sql, to: Option<Type>) -> Result<Value> {
+        let planned = self.planned(sql, Wanted::Value(to))?;
+        self.runner.value(&planned.held, &self.frame.values)
+    }
+
+    /// The value of an expression, and its type.
+    pub(super) fn typed(&mut self, sql: &Sql) -> Result<(Value, Type)> {
+        let planned = self.planned(sql, Wanted::Value(None))?;
+        let ty = planned.fields.first().map_or(Type::TEXT, |(_, ty)| *ty);
+        Ok((self.runner.value(&planned.held, &self.frame.values)?, ty))
+    }
+
+    pub(super) fn holds(&mut self, sql: &Sql) -> Result<bool> {
+        Ok(self.value(sql, Some(Type::BOOL))?.is_true())
+    }
+
+    pub(super) fn text_of(&mut self, sql: &Sql) -> Result<Option<String>> {
+        let (value, ty) = self.typed(sql)?;
+        Ok(self.runner.text(&value, ty))
+    }
+
+    /// Sets FOUND and ROW_COUNT.
+    fn note_rows(&mut self, count: u64, found: bool) {
+        self.count = count;
+        self.frame.values[self.loaded.found] = Value::Bool(found);
+    }
+
+    pub(super) fn note_found(&mut self, found: bool) {
+        self.frame.values[self.loaded.found] = Value::Bool(found);
+    }
+
+    fn assign(&mut self, target: &'l Target, value: &'l Sql) -> Result<()> {
+        let place = &self.loaded.places[target.variable];
+        if !matches!(place, Place::Value { .. }) && target.field.is_none() {
+            return self.assign_row_of(target.variable, value);
+        }
+        let to = match (&target.field, place) {
+            (Some(field), _) => Some(self.frame.field(self.loaded, target.variable, field)?.1),
+            (None, Place::Value { ty, .. }) => Some(*ty),
+            (None, _) => None,
+        };
+        let to = if target.element.is_empty() { to } else { to.and_then(Type::element) };
+        let value = self.value(value, to)?;
+        let from = to.unwrap_or(Type::TEXT);
+        self.put(target, value, from)
+    }
+
+    /// Assigns the row that a query returns, or NULL, to a variable that is one of rows.
+    fn assign_row_of(&mut self, variable: VariableId, value: &'l Sql) -> Result<()> {
+        let name = &self.loaded.program.variables[variable].name;
+        if value.text.trim().eq_ignore_ascii_case("null") {
+            let fields = match self.frame.row(self.loaded, variable) {
+                Ok(row) => row.map(|(_, fields)| fields),
+                Err(_) => None,
+            };
+            let fields = fields.unwrap_or_default();
+            return self.frame.set_row(self.runner, self.loaded, variable, None, &fields);
+        }
+        let what = format!("assignment of an expression to the row \"{name}\" is not supported");
+        Err(SqlError::unsupported(what).hint("SELECT .. INTO assigns a row, and := the value of one field."))
+    }
+
+    fn copy(&mut self, to: VariableId, from: VariableId) -> Result<()> {
+        let rows = |place: &Place| !matches!(place, Place::Value { .. });
+        if rows(&self.loaded.places[from])
+            && rows(&self.loaded.places[to])
+            && let Some((at, fields)) = self.frame.row(self.loaded, from)?
+        {
+            let row = self.frame.row_values(at, &fields);
+            return self.frame.set_row(self.runner, self.loaded, to, Some(&row), &fields);
+        }
+        let (Place::Value { .. }, Place::Value { at, ty, .. }) =
+            (&self.loaded.places[to], &self.loaded.places[from])
+        else {
+            let name = &self.loaded.program.variables[to].name;
+            let what = format!("cannot assign non-composite value to a record variable \"{name}\"");
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
+        };
+        let (value, ty) = (self.frame.values[*at].clone(), *ty);
+        self.frame.set(self.runner, self.loaded, to, value, ty)
+    }
+
+    /// Assigns a value.
+    pub(super) fn put(&mut self, target: &'l Target, value: Value, from: Type) -> Result<()> {
+        if target.element.is_empty() && target.field.is_none() {
+            if value.is_null() && !matches!(self.loaded.places[target.variable], Place::Value { .. }) {
+                let fields = self.frame.row(self.loaded, target.variable)?.map(|(_, fields)| fields);
+                let fields = fields.unwrap_or_default();
+                return self.frame.set_row(self.runner, self.loaded, target.variable, None, &fields);
+            }
+            return self.frame.set(self.runner, self.loaded, target.variable, value, from);
+        }
+        let (at, ty) = match (&target.field, &self.loaded.places[target.variable]) {
+            (Some(field), _) => self.frame.field(self.loaded, target.variable, field)?,
+            (None, Place::Value { at, ty, .. }) => (*at, *ty),
+            (None, _) => return Err(SqlError::internal("an element of a row")),
+        };
+        if target.element.is_empty() {
+            let value = if from == ty { value } else { self.runner.convert(value, from, ty)? };
+            self.frame.values[at] = value;
+            return Ok(());
+        }
+        let Some(element) = ty.element().filter(|_| ty.array) else {
+            let what =
+                format!("cannot subscript type {} because it does not support subscripting", ty.sql_name());
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
+        };
+        let [subscript] = &target.element[..] else {
+            return Err(SqlError::unsupported(
+                "assignment to an element of an array of several dimensions is not supported",
+            ));
+        };
+        let value = if from == element { value } else { self.runner.convert(value, from, element)? };
+        let number = match self.value(subscript, Some(Type::INT4))? {
+            Value::Int4(number) => number,
+            _ => {
+                let what = "array subscript in assignment must not be null";
+                return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, what));
+            }
+        };
+        let old = std::mem::take(&mut self.frame.values[at]);
+        let array = with_element(&old, element, number, value);
+        self.frame.values[at] = match array {
+            Ok(array) => array,
+            Err(error) => {
+                self.frame.values[at] = old;
+                return Err(error);
+            }
+        };
+        Ok(())
+    }
+
+    /// Assigns a row, or NULLs if there is none.
+    pub(super) fn put_row(
+        &mut self,
+        targets: &'l [Target],
+        row: Option<&[Value]>,
+        fields: &Arc<Fields>,
+    ) -> Result<()> {
+        if let [target] = targets
+            && target.field.is_none()
+            && target.element.is_empty()
+            && !matches!(self.loaded.places[target.variable], Place::Value { .. })
+        {
+            return self.frame.set_row(self.runner, self.loaded, target.variable, row, fields);
+        }
+        for (number, target) in targets.iter().enumerate() {
+            let value = row.and_then(|row| row.get(number)).cloned().unwrap_or_default();
+            let from = fields.get(number).map_or(Type::UNKNOWN, |(_, ty)| *ty);
+            let from = if value.is_null() { Type::UNKNOWN } else { from };
+            self.put(target, value, from)?;
+        }
+        Ok(())
+    }
+
+    /// A statement of SQL.
+    fn statement(&mut self, sql: &'l Sql, into: Option<&'l Into>) -> Result<()> {
+        let planned = self.planned(sql, Wanted::Statement)?;
+        self.run_statement(&planned, None, into, into.is_none())
+    }
+
+    /// EXECUTE.
+    fn execute(&mut self, text: &'l Sql, using: &'l [Sql], into: Option<&'l Into>) -> Result<()> {
+        let (planned, values) = self.dynamic(text, using)?;
+        let found = self.frame.values[self.loaded.found].clone();
+        self.run_statement(&planned, Some(&values), into, false)?;
+        // EXECUTE leaves FOUND as it is
+        self.frame.values[self.loaded.found] = found;
+        Ok(())
+    }
+
+    /// Runs a statement; with the variables as parameters, unless it has others.
+    fn run_statement(
+        &mut self,
+        planned: &Planned,
+        params: Option<&[Value]>,
+        into: Option<&'l Into>,
+        needs_place: bool,
+    ) -> Result<()> {
+        let compiled = &planned.held;
+        let kind = match &compiled.action {
+            Action::Plan(plan) => Some(plan.kind),
+            _ => None,
+        };
+        let returns = compiled.columns.is_some() && !matches!(compiled.action, Action::Call(_));
+        if needs_place && returns {
+            let what = "query has no destination for result data";
+            let error = SqlError::new(SqlState::SYNTAX_ERROR, what);
+            return Err(if kind == Some(Kind::Select) {
+                error.hint("If you want to discard the results of a SELECT, use PERFORM instead.")
+            } else {
+                error
+            });
+        }
+        if into.is_some() && !returns {
+            let what = "INTO used with a command that cannot return data";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
+        let strict = into.is_some_and(|into| into.strict);
+        let writes = kind.is_some_and(|kind| kind != Kind::Select);
+        let most = if strict || writes { 2 } else { 1 };
+        let params = params.unwrap_or(&self.frame.values);
+        let Ran { rows, affected } = self.runner.run(compiled, params, most)?;
+        if let Action::Call(call) = &compiled.action {
+            return self.take_back(call, rows.first().map(|row| &**row));
+        }
+        let Some(into) = into else {
+            if kind.is_some() {
+                self.note_rows(affected, affected > 0);
+            }
+            return Ok(());
+        };
+        if rows.len() > 1 && (strict || writes) {
+            return Err(SqlError::new(SqlState::TOO_MANY_ROWS, "query returned more than one row")
+                .hint("Make sure the query returns a single row, or use LIMIT 1."));
+        }
+        if rows.is_empty() && strict {
+            return Err(SqlError::new(SqlState::NO_DATA_FOUND, "query returned no rows"));
+        }
+        self.put_row(&into.targets, rows.first().map(|row| &**row), &planned.fields)?;
+        let count = if writes { affected } else { rows.len() as u64 };
+        self.note_rows(count, !rows.is_empty());
+        Ok(())
+    }
+
+    /// Assigns what a procedure has returned to the variables that it was called with.
+    fn take_back(&mut self, call: &crate::plan::cache::Call, row: Option<&[Value]>) -> Result<()> {
+        let Some(row) = row else { return Ok(()) };
+        for ((value, place), ty) in row.iter().zip(&call.places).zip(&call.types) {
+            let Some(at) = place else {
+                let what = "procedure parameter that is returned is an output parameter but corresponding argument is not writable";
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+            };
+            let to = self.loaded.types(&self.frame.records, self.frame.values.len())[*at].unwrap_or(*ty);
+            let value =
+                if *ty == to { value.clone() } else { self.runner.convert(value.clone(), *ty, to)? };
+            self.frame.values[*at] = value;
+        }
+        Ok(())
+    }
+
+    /// The statement that EXECUTE runs, and the values of its parameters.
+    pub(super) fn dynamic(&mut self, text: &'l Sql, using: &'l [Sql]) -> Result<(Planned, Vec<Value>)> {
+        let Some(text) = self.text_of(text)? else {
+            let what = "query string argument of EXECUTE is null";
+            return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, what));
+        };
+        let (mut types, mut values) = (Vec::new(), Vec::new());
+        for piece in using {
+            let (value, ty) = self.typed(piece)?;
+            types.push(Some(if ty.base == Base::Unknown { Type::TEXT } else { ty }));
+            values.push(value);
+        }
+        let path = self.loaded.path.as_deref();
+        let piece = Piece { text: &text, names: None, types, wanted: Wanted::Statement, path };
+        let compiled = self.runner.compile(&piece)?;
+        let generation = self.runner.generation();
+        Ok((Planned::new(Held::new(Arc::new(compiled)), Vec::new(), generation), values))
+    }
+
+    /// All rows of a query.
+    pub(super) fn rows_of(&mut self, query: &'l Query) -> Result<(Vec<Box<[Value]>>, Arc<Fields>)> {
+        let (planned, values) = match query {
+            Query::Static(sql) => (self.planned(sql, Wanted::Statement)?, None),
+            Query::Dynamic(text, using) => {
+                let (planned, values) = self.dynamic(text, using)?;
+                (planned, Some(values))
+            }
+        };
+        if planned.held.columns.is_none() {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                "cannot open a query that returns no rows as a cursor",
+            ));
+        }
+        let params = values.as_deref().unwrap_or(&self.frame.values);
+        let ran = self.runner.run(&planned.held, params, usize::MAX)?;
+        Ok((ran.rows, planned.fields))
+    }
+
+    /// RETURN.
+    fn returns(&mut self, returned: &'l Return) -> Result<()> {
+        self.returned = Some(match (&self.loaded.returns, returned) {
+            (_, Return::Plain) => return Ok(()),
+            // see `check::returns`
+            (Returns::Nothing | Returns::Value(_, Some(_)) | Returns::Row(_, Some(_)), _) => {
+                return Err(SqlError::internal("RETURN with a value"));
+            }
+            (Returns::Value(ty, None), _) => Finished::Value(self.returned_value(returned, *ty)?),
+            (Returns::Row(fields, None), Return::Variable(variable)) => {
+                let fields = fields.clone();
+                Finished::Row(self.row_as(*variable, &fields)?)
+            }
+            (Returns::Trigger(fields), Return::Variable(variable)) => {
+                let fields = fields.clone().unwrap_or_default();
+                Finished::Row(self.row_as(*variable, &fields)?)
+            }
+            (Returns::Row(..) | Returns::Trigger(_), Return::Value(sql)) => {
+                if !sql.text.trim().eq_ignore_ascii_case("null") {
+                    return Err(not_composite());
+                }
+                Finished::Row(None)
+            }
+        });
+        Ok(())
+    }
+
+    fn returned_value(&mut self, returned: &'l Return, ty: Type) -> Result<Value> {
+        match returned {
+            Return::Plain => Err(SqlError::internal("RETURN without a value")),
+            Return::Value(sql) => self.value(sql, Some(ty)),
+            Return::Variable(variable) => match self.loaded.places[*variable] {
+                Place::Value { at, ty: from, .. } => {
+                    let value = self.frame.values[at].clone();
+                    if from == ty { Ok(value) } else { self.runner.convert(value, from, ty) }
+                }
+                _ => {
+                    let what = "cannot return a row from a function that returns a value";
+                    Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what))
+                }
+            },
+        }
+    }
+
+    /// A row as one of these fields; `None` if all of it is NULL.
+    fn row_as(&mut self, variable: VariableId, fields: &Fields) -> Result<Option<Vec<Value>>> {
+        let Some((at, own)) = self.frame.row(self.loaded, variable)? else { return Err(not_composite()) };
+        if own.len() != fields.len() {
+            return Err(wrong_shape(own.len(), fields.len()));
+        }
+        let mut row = Vec::with_capacity(fields.len());
+        for (number, ((_, from), (_, to))) in own.iter().zip(fields).enumerate() {
+            let value = self.frame.values[at + number].clone();
+            row.push(if from == to { value } else { self.runner.convert(value, *from, *to)? });
+        }
+        Ok(Some(row))
+    }
+
+    /// The row that RETURN NEXT adds.
+    fn next_row(&mut self, returned: &'l Return) -> Result<Vec<Value>> {
+        match (&self.loaded.returns, returned) {
+            (Returns::Row(_, Some(places)), Return::Plain) => {
+                Ok(places.iter().map(|&at| self.frame.values[at].clone()).collect())
+            }
+            (Returns::Value(_, Some(at)), Return::Plain) => Ok(vec![self.frame.values[*at].clone()]),
+            (Returns::Value(ty, None), Return::Value(_) | Return::Variable(_)) => {
+                Ok(vec![self.returned_value(returned, *ty)?])
+            }
+            (Returns::Row(fields, None), Return::Variable(variable)) => {
+                let fields = fields.clone();
+                Ok(self.row_as(*variable, &fields)?.unwrap_or_default())
+            }
+            _ => Err(not_composite()),
+        }
+    }
+
+    fn push(&mut self, row: Box<[Value]>) -> Result<()> {
+        self.runner.take(row_weight(&row))?;
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// RETURN QUERY.
+    fn return_query(&mut self, query: &'l Query) -> Result<()> {
+        let (rows, fields) = self.rows_of(query)?;
+        let wanted: Vec<Type> = match &self.loaded.returns {
+            Returns::Value(ty, _) => vec![*ty],
+            Returns::Row(fields, _) => fields.iter().map(|(_, ty)| *ty).collect(),
+            Returns::Nothing | Returns::Trigger(_) => return Err(not_composite()),
+        };
+        if fields.len() != wanted.len() {
+            return Err(wrong_shape(fields.len(), wanted.len()));
+        }
+        // a body in SQL is looser than one in PL/pgSQL
+        let strict = !self.loaded.prefers_columns;
+        for (number, ((_, from), to)) in fields.iter().zip(&wanted).enumerate() {
+            if strict && !from.plain().same(to.plain()) && from.base != Base::Unknown {
+                let what = "structure of query does not match function result type";
+                let detail = format!(
+                    "Returned type {} does not match expected type {} in column {}.",
+                    from.sql_name(),
+                    to.sql_name(),
+                    number + 1
+                );
+                return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what).detail(detail));
+            }
+        }
+        let found = !rows.is_empty();
+        let count = rows.len() as u64;
+        for mut row in rows {
+            for ((value, (_, from)), to) in row.iter_mut().zip(&*fields).zip(&wanted) {
+                if from != to && !value.is_null() {
+                    *value = self.runner.convert(std::mem::take(value), *from, *to)?;
+                }
+            }
+            self.push(row)?;
+        }
+        self.note_rows(count, found);
+        Ok(())
+    }
+
+    /// The result of a function in SQL: the first row of its last statement.
+    fn return_first(&mut self, sql: &'l Sql) -> Result<()> {
+        let planned = self.planned(sql, Wanted::Statement)?;
+        let Ran { rows, .. } = self.runner.run(&planned.held, &self.frame.values, 1)?;
+        let row = rows.into_iter().next().map(<[Value]>::into_vec);
+        let fields = planned.fields.clone();
+        let mismatch = || {
+            let what = "return type mismatch in function declared to return another type";
+            SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what)
+                .detail("Final statement must return exactly the columns that are declared.")
+        };
+        let wanted: Vec<Type> = match &self.loaded.returns {
+            Returns::Value(ty, _) => vec![*ty],
+            Returns::Row(fields, _) => fields.iter().map(|(_, ty)| *ty).collect(),
+            Returns::Nothing | Returns::Trigger(_) => return Ok(()),
+        };
+        if fields.len() != wanted.len() {
+            return Err(mismatch());
+        }
+        let mut converted = None;
+        if let Some(row) = row {
+            let mut values = Vec::with_capacity(row.len());
+            for ((value, (_, from)), to) in row.into_iter().zip(&*fields).zip(&wanted) {
+                values.push(if from == to || value.is_null() {
+                    value
+                } else {
+                    self.runner.convert(value, *from, *to)?
+                });
+            }
+            converted = Some(values);
+        }
+        self.returned = Some(match &self.loaded.returns {
+            Returns::Value(..) => {
+                Finished::Value(converted.and_then(|mut row| row.pop()).unwrap_or_default())
+            }
+            _ => Finished::Row(converted),
+        });
+        Ok(())
+    }
+
+    /// What the call has come to; whether it ended by RETURN.
+    fn finish(mut self, by_return: bool) -> Result<Finished> {
+        if self.loaded.set {
+            return Ok(Finished::Rows(std::mem::take(&mut self.rows)));
+        }
+        if let Some(returned) = self.returned.take() {
+            return Ok(returned);
+        }
+        match &self.loaded.returns {
+            Returns::Nothing => Ok(Finished::Nothing),
+            Returns::Value(_, Some(at)) => Ok(Finished::Value(self.frame.values[*at].clone())),
+            Returns::Row(_, Some(places)) => {
+                Ok(Finished::Row(Some(places.iter().map(|&at| self.frame.values[at].clone()).collect())))
+            }
+            Returns::Value(_, None) | Returns::Row(_, None) | Returns::Trigger(_) => {
+                let what = match (&self.loaded.returns, by_return) {
+                    (Returns::Trigger(_), _) => "control reached end of trigger procedure without RETURN",
+                    _ => "control reached end of function without RETURN",
+                };
+                let error = SqlError::new(SqlState::FUNCTION_EXECUTED_NO_RETURN_STATEMENT, what);
+                Err(error.context(format!("PL/pgSQL function {}", self.loaded.title)))
+            }
+        }
+    }
+
+    /// GET DIAGNOSTICS.
+    fn diagnostics(&mut self, stacked: bool, items: &'l [(Target, Diagnostic)]) -> Result<()> {
+        let error = self.handling.last().cloned();
+        if stacked && error.is_none() {
+            let what = "GET STACKED DIAGNOSTICS cannot be used outside an exception handler";
+            return Err(SqlError::new(SqlState::STACKED_DIAGNOSTICS_ACCESSED_WITHOUT_ACTIVE_HANDLER, what));
+        }
+        for (target, item) in items {
+            if *item == Diagnostic::RowCount {
+                let count = i64::try_from(self.count).unwrap_or(i64::MAX);
+                self.put(target, Value::Int8(count), Type::INT8)?;
+                continue;
+            }
+            let fields = error.as_ref().map(SqlError::fields);
+            let text = fields.and_then(|fields| match item {
+                Diagnostic::RowCount => None,
+                Diagnostic::Context => fields.context.clone(),
+                Diagnostic::State => Some(fields.code.as_str().to_owned()),
+                Diagnostic::Message => Some(fields.message.to_string()),
+                Diagnostic::Detail => fields.detail.clone(),
+                Diagnostic::Hint => fields.hint.clone(),
+                Diagnostic::Column => fields.column.clone(),
+                Diagnostic::Constraint => fields.constraint.clone(),
+                Diagnostic::Datatype => fields.data_type.clone(),
+                Diagnostic::Table => fields.table.clone(),
+                Diagnostic::Schema => fields.schema.clone(),
+            });
+            let text = match (stacked, item) {
+                (false, _) => format!("PL/pgSQL function {}", self.loaded.title),
+                _ => text.unwrap_or_default(),
+            };
+            self.put(target, Value::text(text), Type::TEXT)?;
+        }
+        Ok(())
+    }
+}
+
+/// 42804 for what is no row.
+#[cold]
+fn not_composite() -> SqlError {
+    let what = "cannot return non-composite value from function returning composite type";
+    SqlError::new(SqlState::DATATYPE_MISMATCH, what)
+}
+
+/// 42804 for a row of another number of columns.
+#[cold]
+fn wrong_shape(returned: usize, expected: usize) -> SqlError {
+    let what = "structure of query does not match function result type";
+    SqlError::new(SqlState::DATATYPE_MISMATCH, what).detail(format!(
+        "Number of returned columns ({returned}) does not match expected column count ({expected})."
+    ))
+}
+
+/// An array with another element; what it does not reach is NULL in between.
+fn with_element(array: &Value, element: Type, number: i32, value: Value) -> Result<Value> {
+    /// Elements of an array that an assignment makes longer.
+    const MOST: usize = 1 << 24;
+    let values = match array {
+        Value::Array(array) if array.dimensions().len() > 1 => {
+            let what = "wrong number of array subscripts";
+            return Err(SqlError::new(SqlState::ARRAY_ELEMENT_ERROR, what));
+        }
+        Value::Array(array) => Some(array),
+        _ => None,
+    };
+    let (lower, mut list) = match values {
+        Some(array) if !array.values().is_empty() => {
+            (array.dimensions().first().map_or(1, |dim| dim.lower), array.values().to_vec())
+        }
+        _ => (number, Vec::new()),
+    };
+    let offset = i64::from(number) - i64::from(lower);
+    if offset.unsigned_abs() as usize >= MOST {
+        let what = "array size exceeds the maximum allowed";
+        return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what));
+    }
+    let mut lower = lower;
+    if offset < 0 {
+        let more = offset.unsigned_abs() as usize;
+        list.splice(0..0, std::iter::repeat_n(Value::Null, more));
+        list[0] = value;
+        lower = number;
+    } else {
+        let at = offset as usize;
+        if list.len() <= at {
+            list.resize(at + 1, Value::Null);
+        }
+        list[at] = value;
+    }
+    let dims = vec![Dimension { len: list.len() as i32, lower }];
+    Ok(Value::Array(Arc::new(Array::with_dimensions(element.plain(), dims, list)?)))
+}

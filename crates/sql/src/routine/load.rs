@@ -1,0 +1,302 @@
+//! Makes routines ready to run: what the catalog knows of the types of their variables.
+
+use super::{Loaded, Place, Returns};
+use crate::bind::names::{find_relation, parse_type};
+use crate::parse::plpgsql::{
+    self, DeclaredType, Line, Outside, Program, Query, Scope, Sql, Step, VariableId,
+};
+use crate::plan::column_types;
+use crate::plan::routine::{Fields, fields_of, result_columns};
+use scaledb_catalog::{Catalog, Language, Relation, Returned, RoutineDesc, TableDesc};
+use scaledb_sync::lock::Mutex;
+use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use std::sync::Arc;
+
+/// What a trigger tells its function beside the rows: names and types, in the order of the values.
+pub(crate) const TRIGGER_VARIABLES: [(&str, Type); 10] = [
+    ("tg_name", Type::NAME),
+    ("tg_when", Type::TEXT),
+    ("tg_level", Type::TEXT),
+    ("tg_op", Type::TEXT),
+    ("tg_relid", Type::OID),
+    ("tg_relname", Type::NAME),
+    ("tg_table_name", Type::NAME),
+    ("tg_table_schema", Type::NAME),
+    ("tg_nargs", Type::INT4),
+    ("tg_argv", Type::array_of(Base::Text)),
+];
+
+/// Makes a routine ready; one that triggers call, for the rows of a table.
+///
+/// # Errors
+/// What is wrong with its body; 42P01 and 42704 for what its variables are like.
+pub(crate) fn load(
+    catalog: &Catalog,
+    path: &[String],
+    desc: &RoutineDesc,
+    table: Option<&TableDesc>,
+) -> Result<Loaded> {
+    let own_path = desc.settings.iter().find(|(name, _)| name == "search_path");
+    let own_path = own_path.map(|(_, value)| {
+        let mut names = crate::parse::lex::names_of(value).unwrap_or_default();
+        if !names.iter().any(|schema| schema == "pg_catalog") {
+            names.insert(0, "pg_catalog".to_owned());
+        }
+        names
+    });
+    let path = own_path.as_deref().unwrap_or(path);
+    let type_of = |oid: u32| catalog.type_of_oid(oid).unwrap_or(Type::TEXT);
+    let mut outside: Vec<Outside> = Vec::new();
+    if desc.returns == Returned::Trigger {
+        for name in ["new", "old"] {
+            outside.push(Outside { name: name.to_owned(), ty: DeclaredType::TriggerRow });
+        }
+        let told = TRIGGER_VARIABLES.iter();
+        outside.extend(
+            told.map(|(name, ty)| Outside { name: (*name).to_owned(), ty: DeclaredType::Known(*ty) }),
+        );
+    }
+    // those that are given come first, as the arguments do
+    let (given, others): (Vec<_>, Vec<_>) =
+        desc.parameters.iter().enumerate().partition(|(_, parameter)| parameter.mode.is_given());
+    let mut order = vec![0; desc.parameters.len()];
+    for (number, (place, parameter)) in given.iter().chain(&others).enumerate() {
+        order[*place] = outside.len();
+        debug_assert!(number <= outside.len());
+        let ty = DeclaredType::Known(type_of(parameter.type_oid));
+        outside.push(Outside { name: parameter.name.clone(), ty });
+    }
+    let arguments = given.len();
+    let mut program = match desc.language {
+        Language::PlPgSql => plpgsql::program(&desc.body, Some(&desc.name), outside)?,
+        Language::Sql => statements(desc, outside)?,
+    };
+    // a table that returned columns name is one whose rows are returned
+    let (places, width, records) = places(catalog, path, &mut program, table)?;
+    let place_of = |number: usize| match places[order[number]] {
+        Place::Value { at, .. } => at,
+        Place::Row { at, .. } => at,
+        Place::Record(_) => 0,
+    };
+    let returned: Vec<usize> = desc
+        .parameters
+        .iter()
+        .enumerate()
+        .filter(|(_, parameter)| parameter.mode.is_returned())
+        .map(|(number, _)| place_of(number))
+        .collect();
+    let returns = match desc.returns {
+        Returned::Nothing => Returns::Nothing,
+        Returned::Trigger => {
+            let fields = table.map(|table| fields_of(catalog, table)).transpose()?;
+            Returns::Trigger(fields.map(Arc::new))
+        }
+        Returned::Value(oid) => Returns::Value(type_of(oid), returned.first().copied()),
+        Returned::Parameters => Returns::Row(Arc::new(result_columns(catalog, desc)?), Some(returned)),
+        Returned::Row(_) => Returns::Row(Arc::new(result_columns(catalog, desc)?), None),
+    };
+    let name_of = |oid: u32| type_of(oid).sql_name();
+    finish(Loaded {
+        title: super::title(desc, &name_of),
+        found: 0,
+        program,
+        places,
+        width,
+        records,
+        arguments,
+        returns,
+        set: desc.set,
+        prefers_columns: desc.language == Language::Sql,
+        path: own_path,
+        planned: Mutex::new(Vec::new()),
+    })
+}
+
+/// Makes the block of a DO ready.
+///
+/// # Errors
+/// 42P01 and 42704 for what its variables are like.
+pub(crate) fn load_block(catalog: &Catalog, path: &[String], program: &Program) -> Result<Loaded> {
+    let mut program = program.clone();
+    let (places, width, records) = places(catalog, path, &mut program, None)?;
+    finish(Loaded {
+        title: "inline_code_block".to_owned(),
+        found: 0,
+        program,
+        places,
+        width,
+        records,
+        arguments: 0,
+        returns: Returns::Nothing,
+        set: false,
+        prefers_columns: false,
+        path: None,
+        planned: Mutex::new(Vec::new()),
+    })
+}
+
+/// Notes where FOUND is.
+fn finish(mut loaded: Loaded) -> Result<Loaded> {
+    let outermost = loaded.program.scopes.first();
+    let found = outermost.and_then(|scope| scope.names.iter().rev().find(|(name, _)| name == "found"));
+    let found = found.map(|(_, variable)| &loaded.places[*variable]);
+    let Some(Place::Value { at, .. }) = found else {
+        return Err(SqlError::internal("a block without FOUND"));
+    };
+    loaded.found = *at;
+    super::check::returns(&loaded)?;
+    Ok(loaded)
+}
+
+/// Gives each variable a place in the frame: how many values that has, and how many records there are.
+fn places(
+    catalog: &Catalog,
+    path: &[String],
+    program: &mut Program,
+    table: Option<&TableDesc>,
+) -> Result<(Vec<Place>, usize, usize)> {
+    let mut places: Vec<Place> = Vec::with_capacity(program.variables.len());
+    let (mut width, mut records) = (0, 0);
+    for declaration in &program.variables {
+        let not_null = declaration.not_null;
+        let row = |fields: Fields, width: &mut usize| {
+            let at = *width;
+            *width += fields.len();
+            Place::Row { at, fields: Arc::new(fields) }
+        };
+        let place = match &declaration.ty {
+            DeclaredType::Known(ty) => Place::Value { at: width, ty: *ty, not_null },
+            DeclaredType::Named(text) => match parse_type(catalog, path, text) {
+                Ok(ty) => Place::Value { at: width, ty, not_null },
+                Err(error) => match table_named(catalog, path, text) {
+                    Some(table) => row(fields_of(catalog, table)?, &mut width),
+                    None => return Err(error),
+                },
+            },
+            DeclaredType::LikeVariable(of) => match &places[*of] {
+                Place::Value { ty, .. } => Place::Value { at: width, ty: *ty, not_null },
+                Place::Row { fields, .. } => row((**fields).clone(), &mut width),
+                Place::Record(_) => Place::Record(records),
+            },
+            DeclaredType::LikeColumn(names) => {
+                Place::Value { at: width, ty: type_of_column(catalog, path, names)?, not_null }
+            }
+            DeclaredType::RowOf(names) => {
+                let (schema, name) = match &names[..] {
+                    [schema, name] => (Some(schema.as_str()), name),
+                    [name] => (None, name),
+                    _ => return Err(SqlError::new(SqlState::SYNTAX_ERROR, "invalid name of a row type")),
+                };
+                match find_relation(catalog, path, schema, name) {
+                    Some(Relation::Table(table)) => row(fields_of(catalog, table)?, &mut width),
+                    Some(Relation::View(view)) => {
+                        let each = view.columns.iter();
+                        let fields = each.map(|(name, oid, typmod)| {
+                            let ty = catalog.type_of_oid(*oid).unwrap_or(Type::TEXT);
+                            (name.clone(), ty.with_typmod(*typmod))
+                        });
+                        row(fields.collect(), &mut width)
+                    }
+                    _ => {
+                        let what = format!("relation \"{name}\" does not exist");
+                        return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+                    }
+                }
+            }
+            DeclaredType::Record => Place::Record(records),
+            DeclaredType::TriggerRow => match table {
+                Some(table) => row(fields_of(catalog, table)?, &mut width),
+                None => Place::Record(records),
+            },
+        };
+        match &place {
+            Place::Value { .. } => width += 1,
+            Place::Row { .. } => {}
+            Place::Record(_) => records += 1,
+        }
+        places.push(place);
+    }
+    Ok((places, width, records))
+}
+
+/// The table that the text of a type names.
+fn table_named<'c>(catalog: &'c Catalog, path: &[String], text: &str) -> Option<&'c Arc<TableDesc>> {
+    let (schema, name) = crate::bind::names::split_text(text)?;
+    match find_relation(catalog, path, schema.as_deref(), &name) {
+        Some(Relation::Table(table)) => Some(table),
+        _ => None,
+    }
+}
+
+/// The type of `t.c` or `s.t.c`.
+pub(crate) fn type_of_column(catalog: &Catalog, path: &[String], names: &[String]) -> Result<Type> {
+    let (schema, table, column) = match names {
+        [table, column] => (None, table, column),
+        [schema, table, column] => (Some(schema.as_str()), table, column),
+        _ => {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                "improper %TYPE reference (too few dotted names)",
+            ));
+        }
+    };
+    let undefined =
+        || SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{table}\" does not exist"));
+    let no_column = || {
+        let what = format!("column \"{column}\" of relation \"{table}\" does not exist");
+        SqlError::new(SqlState::UNDEFINED_COLUMN, what)
+    };
+    match find_relation(catalog, path, schema, table).ok_or_else(undefined)? {
+        Relation::Table(desc) => {
+            let at = desc.column(column).ok_or_else(no_column)?;
+            column_types(catalog, desc).map(|types| types[at])
+        }
+        Relation::View(view) => {
+            let found = view.columns.iter().find(|(name, ..)| name == column).ok_or_else(no_column)?;
+            Ok(catalog.type_of_oid(found.1).unwrap_or(Type::TEXT).with_typmod(found.2))
+        }
+        Relation::Sequence(_) => Err(no_column()),
+    }
+}
+
+/// A body in SQL as a block: its last statement returns, if the function returns anything.
+fn statements(desc: &RoutineDesc, outside: Vec<Outside>) -> Result<Program> {
+    let mut program = Program { scopes: vec![Scope::default()], ..Program::default() };
+    program.scopes[0].label = Some(desc.name.clone());
+    let found = Outside { name: "found".to_owned(), ty: DeclaredType::Known(Type::BOOL) };
+    // no name in a body in SQL means FOUND: it comes last, behind what is visible
+    for variable in outside.into_iter().chain([found]) {
+        let id: VariableId = program.variables.len();
+        if !variable.name.is_empty() {
+            program.scopes[0].names.push((variable.name.clone(), id));
+        }
+        program.variables.push(plpgsql::Declaration {
+            name: variable.name,
+            ty: variable.ty,
+            constant: false,
+            not_null: false,
+            default: None,
+        });
+    }
+    let visible = program.scopes[0].names.len() - 1;
+    let texts = crate::parse::routine::statements(&desc.body);
+    let last = texts.len().saturating_sub(1);
+    for (number, text) in texts.into_iter().enumerate() {
+        let sql = Sql { text, number: program.pieces, scope: 0, visible };
+        program.pieces += 1;
+        let step = if number < last || desc.returns == Returned::Nothing {
+            Step::Perform(sql)
+        } else if desc.set {
+            Step::ReturnQuery(Query::Static(sql))
+        } else {
+            Step::ReturnFirst(sql)
+        };
+        program.block.steps.push(Line { number: number as u32 + 1, step });
+    }
+    if program.block.steps.is_empty() && desc.returns != Returned::Nothing {
+        let what = "return type mismatch in function declared to return a value";
+        return Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what)
+            .detail("Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING."));
+    }
+    Ok(program)
+}

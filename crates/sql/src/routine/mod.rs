@@ -1,0 +1,215 @@
+//! Functions, procedures and blocks at work.
+//!
+//! ```text
+//!  parse::plpgsql   text ─► Program: scopes, variables, statements
+//!  load.rs          Program, catalog ─► Loaded: where each variable is in a frame, of which type
+//!  names.rs         a name in a piece of SQL ─► a place in the frame, which is a parameter to the plan
+//!  interpret.rs     runs the statements of a Loaded over a Frame
+//!  runner.rs        what it needs of who runs the pieces of SQL: a statement at work (`exec::routine`), or a session
+//!                   (`session::routine`), which can change the catalog, too
+//! ```
+//!
+//! A piece of SQL is compiled when it runs for the first time, and kept for as long as the catalog and the settings of
+//! the session stay. The values of variables are its parameters, so that it is planned as a prepared statement is.
+
+mod check;
+mod frame;
+mod interpret;
+mod load;
+mod loops;
+mod names;
+mod raise;
+pub(crate) mod runner;
+
+use crate::parse::plpgsql::{Program, Query, Sql, Step};
+use crate::plan::cache::Held;
+use crate::plan::routine::Fields;
+use scaledb_catalog::RoutineDesc;
+use scaledb_sync::lock::Mutex;
+use scaledb_types::{Result, SqlError, SqlState, Type, Value};
+use std::sync::Arc;
+
+pub(crate) use interpret::{Finished, run};
+pub(crate) use load::{TRIGGER_VARIABLES, load, load_block, type_of_column};
+pub(crate) use names::Names;
+
+/// How deep calls are in each other at most.
+pub(crate) const MAX_CALLS: usize = 500;
+
+/// 54001 for calls that are too deep.
+#[cold]
+pub(crate) fn too_deep() -> SqlError {
+    SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+        .hint(format!("Functions call each other up to {MAX_CALLS} times."))
+}
+
+/// Where a variable is.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    Value {
+        at: usize,
+        ty: Type,
+        not_null: bool,
+    },
+    /// A row of a table: its fields are side by side.
+    Row {
+        at: usize,
+        fields: Arc<Fields>,
+    },
+    /// A row of whatever was assigned last; its number among those.
+    Record(usize),
+}
+
+/// What is known of a record at some time: where its fields are.
+pub(crate) type Assigned = Option<(usize, Arc<Fields>)>;
+
+/// What a routine hands to its caller.
+#[derive(Clone, Debug)]
+pub(crate) enum Returns {
+    Nothing,
+    /// A value; of a routine with a parameter that is returned, with the place of that.
+    Value(Type, Option<usize>),
+    /// A row; of a routine whose parameters are returned, with their places.
+    Row(Arc<Fields>, Option<Vec<usize>>),
+    /// The row that a trigger goes on with, if the table is known.
+    Trigger(Option<Arc<Fields>>),
+}
+
+/// A routine that is ready to run.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// The name in the context of errors.
+    pub(crate) title: String,
+    pub(crate) program: Program,
+    pub(crate) places: Vec<Place>,
+    /// How many values a frame begins with, and how many records there are.
+    pub(crate) width: usize,
+    pub(crate) records: usize,
+    /// Where FOUND is.
+    pub(crate) found: usize,
+    /// How many arguments it is given: they come first in the frame.
+    pub(crate) arguments: usize,
+    pub(crate) returns: Returns,
+    pub(crate) set: bool,
+    /// Whether a name that is a column's and a variable's is the column's. It is an error else.
+    pub(crate) prefers_columns: bool,
+    /// The search path that holds while it runs, if it has one of its own.
+    pub(crate) path: Option<Vec<String>>,
+    planned: Mutex<Vec<Option<Planned>>>,
+}
+
+/// A piece of SQL, compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    pub(crate) held: Held,
+    /// The records that it reads, and what they were.
+    records: Vec<(usize, Assigned)>,
+    /// What its rows have, for records that they are assigned to.
+    pub(crate) fields: Arc<Fields>,
+    /// The state of the catalog and the settings that it was compiled with, where these change while it runs.
+    generation: u64,
+}
+
+impl Loaded {
+    /// A piece of SQL that was compiled before, if the records that it reads are what they were.
+    fn planned(&self, sql: &Sql, records: &[Assigned]) -> Option<Planned> {
+        let planned = self.planned.lock();
+        let found = planned.get(sql.number)?.as_ref()?;
+        let same = |(number, then): &(usize, Assigned)| match (then, &records[*number]) {
+            (Some((at, fields)), Some((now, own))) => {
+                at == now && (Arc::ptr_eq(fields, own) || fields == own)
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        found.records.iter().all(same).then(|| found.clone())
+    }
+
+    /// The pieces of a body in SQL.
+    pub(crate) fn pieces(&self) -> Vec<&Sql> {
+        let lines = self.program.block.steps.iter();
+        lines
+            .filter_map(|line| match &line.step {
+                Step::Perform(sql) | Step::ReturnFirst(sql) | Step::ReturnQuery(Query::Static(sql)) => {
+                    Some(sql)
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The types of what is in a frame.
+    pub(crate) fn types(&self, records: &[Assigned], width: usize) -> Vec<Option<Type>> {
+        let mut types = vec![None; width];
+        for place in &self.places {
+            match place {
+                Place::Value { at, ty, .. } => types[*at] = Some(*ty),
+                Place::Row { at, fields } => {
+                    fields.iter().enumerate().for_each(|(number, (_, ty))| types[at + number] = Some(*ty));
+                }
+                Place::Record(number) => {
+                    if let Some((at, fields)) = &records[*number] {
+                        fields
+                            .iter()
+                            .enumerate()
+                            .for_each(|(number, (_, ty))| types[at + number] = Some(*ty));
+                    }
+                }
+            }
+        }
+        types
+    }
+
+    /// Keeps a piece of SQL.
+    fn keep(&self, sql: &Sql, planned: Planned) {
+        let mut all = self.planned.lock();
+        if all.len() <= sql.number {
+            all.resize(self.program.pieces, None);
+        }
+        all[sql.number] = Some(planned);
+    }
+}
+
+impl Planned {
+    fn new(held: Held, records: Vec<(usize, Assigned)>, generation: u64) -> Self {
+        let columns = held.columns.iter().flatten();
+        let fields = columns.map(|column| (column.name.clone(), column.ty)).collect();
+        Self { held, records, fields: Arc::new(fields), generation }
+    }
+}
+
+/// What is asked of a piece of SQL.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted {
+    /// It is a statement.
+    Statement,
+    /// It is an expression, whose value becomes one of a type, if one is given.
+    Value(Option<Type>),
+}
+
+/// A piece of SQL to be compiled.
+pub(crate) struct Piece<'p> {
+    pub(crate) text: &'p str,
+    pub(crate) names: Option<&'p Names<'p>>,
+    /// Types of its parameters.
+    pub(crate) types: Vec<Option<Type>>,
+    pub(crate) wanted: Wanted,
+    /// Where names are looked up, if not along the session's path.
+    pub(crate) path: Option<&'p [String]>,
+}
+
+/// The name of a routine in the context of errors: `f(integer,text)`.
+pub(crate) fn title(desc: &RoutineDesc, name_of: &dyn Fn(u32) -> String) -> String {
+    let types: Vec<String> = desc.given().map(|parameter| name_of(parameter.type_oid)).collect();
+    format!("{}({})", desc.name, types.join(","))
+}
+
+/// The rows of a routine, or its only one.
+pub(crate) fn row_of(finished: Finished) -> Result<Option<Vec<Value>>> {
+    Ok(match finished {
+        Finished::Nothing => None,
+        Finished::Value(value) => Some(vec![value]),
+        Finished::Row(row) => row,
+        Finished::Rows(_) => return Err(SqlError::internal("rows of a routine that returns one")),
+    })
+}

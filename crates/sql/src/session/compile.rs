@@ -1,0 +1,292 @@
+//! From the syntax trees of statements to plans.
+
+use super::state::SessionState;
+use crate::api::Column;
+use crate::bind::expr::is_named;
+use crate::bind::variables::Variables;
+use crate::bind::{Binder, Bound, Keys, Lookup, SystemTable, Typed};
+use crate::functions::SessionFn;
+use crate::parse::{self, utility};
+use crate::plan::cache::{Action, Call, Compiled, Held};
+use crate::plan::expr::Expr;
+use crate::plan::kind::StatementKind;
+use crate::plan::point::PointKey;
+use crate::plan::routine::result_columns;
+use crate::plan::statistics::TableStatistics;
+use crate::plan::{BoundTable, Kind, Plan};
+use crate::routine::{Piece, Wanted};
+use crate::trace::Number;
+use scaledb_catalog::{Catalog, RoutineKind};
+use scaledb_engine::Engine;
+use scaledb_types::{Base, Context, Env, Result, SqlError, SqlState, Type, Value};
+use sqlparser::ast::{SetExpr, Statement as Ast};
+use std::sync::Arc;
+
+/// A statement that has a plan, with the types of its parameters and its columns, if it returns rows.
+pub(super) struct Planned {
+    pub(super) action: Action,
+    pub(super) params: Vec<Type>,
+    pub(super) columns: Option<Vec<Column>>,
+}
+
+/// What a statement is compiled with.
+pub(super) struct Compiling<'c> {
+    pub(super) catalog: &'c Catalog,
+    pub(super) lookup: &'c dyn Lookup,
+    pub(super) env: &'c Env,
+    pub(super) text: &'c str,
+    /// Types of its parameters, as far as they are known.
+    pub(super) types: Vec<Option<Type>>,
+    pub(super) variables: Option<&'c dyn Variables>,
+}
+
+impl<'c> Compiling<'c> {
+    fn binder(&mut self) -> Binder<'c> {
+        let types = std::mem::take(&mut self.types);
+        let mut binder = Binder::new(self.catalog, self.lookup, self.env, types);
+        binder.text = self.text;
+        binder.variables = self.variables;
+        binder
+    }
+
+    /// The statement with its plan; `None` if it has none, as it changes the catalog.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn statement(mut self, ast: &Ast) -> Result<Option<Planned>> {
+        let mut binder = self.binder();
+        let (mut bound, kind) = match ast {
+            Ast::Query(query) => (binder.query(query)?, kind_of(&query.body)),
+            Ast::Call(function) => return self.call(binder, function).map(Some),
+            other => match binder.dml(other)? {
+                Some(bound) => bound,
+                None => return Ok(None),
+            },
+        };
+        for output in &mut bound.output {
+            if output.ty.base == Base::Unknown {
+                let typed = Typed::new(output.expr.clone(), output.ty);
+                output.expr = binder.coerce(typed, Type::TEXT, Context::Implicit)?.expr;
+                output.ty = Type::TEXT;
+            }
+        }
+        // the variables of a routine keep what has a name as it is
+        for output in bound.output.iter_mut().filter(|_| self.variables.is_none()) {
+            if is_named(output.ty) {
+                let name = SessionFn::name_of(output.ty);
+                binder.mark(&output.expr);
+                let oid = std::mem::replace(&mut output.expr, Expr::Const(Value::Null));
+                output.expr = Expr::Session(Box::new((name, vec![oid])));
+            }
+        }
+        Ok(Some(planned(binder, bound, kind)))
+    }
+
+    /// CALL.
+    fn call(&self, mut binder: Binder<'_>, function: &sqlparser::ast::Function) -> Result<Planned> {
+        let ast = sqlparser::ast::Expr::Function(function.clone());
+        let (desc, exprs) = binder.procedure(&ast)?;
+        debug_assert_eq!(desc.kind, RoutineKind::Procedure);
+        let columns =
+            if desc.returned().next().is_some() { Some(result_columns(self.catalog, &desc)?) } else { None };
+        let given: Vec<_> = desc.given().collect();
+        let place = |parameter: &scaledb_catalog::ParameterDesc| {
+            let at = given.iter().position(|given| std::ptr::eq(*given, parameter))?;
+            match exprs.get(at) {
+                Some(Expr::Param(number)) => Some(*number),
+                _ => None,
+            }
+        };
+        let places = desc.returned().map(place).collect();
+        let types = columns.iter().flatten().map(|(_, ty)| *ty).collect();
+        let output = exprs.into_iter().map(|expr| crate::bind::Output {
+            name: String::new(),
+            expr,
+            ty: Type::TEXT,
+            origin: (0, 0),
+        });
+        let bound = Bound::new(crate::plan::Node::Result, output.collect());
+        let Planned { action, params, .. } = planned(binder, bound, Kind::Select);
+        let args = Held::new(Arc::new(compiled(
+            self.text,
+            0,
+            0,
+            action,
+            params.clone(),
+            None,
+            self.catalog.version,
+        )));
+        let columns = columns.map(|columns| {
+            let each = columns.into_iter();
+            each.map(|(name, ty)| {
+                let name = if name.is_empty() { desc.name.clone() } else { name };
+                Column { name, ty, table: 0, attnum: 0 }
+            })
+            .collect()
+        });
+        Ok(Planned { action: Action::Call(Box::new(Call { desc, args, types, places })), params, columns })
+    }
+
+    /// An expression, whose value becomes one of a type, if one is given.
+    ///
+    /// # Errors
+    /// 42601 if it is not one value; 42804 if it does not become one of the type.
+    fn value(mut self, ast: &Ast, to: Option<Type>) -> Result<Planned> {
+        let mut binder = self.binder();
+        let Ast::Query(query) = ast else { return Err(SqlError::internal("an expression that is no query")) };
+        let mut bound = binder.query(query)?;
+        let [output] = &mut bound.output[..] else {
+            let what = format!("query returned {} columns", bound.output.len());
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        };
+        let open = output.ty.base == Base::Unknown && !output.ty.array;
+        if let Some(to) = to.or(open.then_some(Type::TEXT)) {
+            let typed = Typed::new(output.expr.clone(), output.ty);
+            binder.mark(&typed.expr);
+            let assigned = match binder.coerce(typed.clone(), to, Context::Assignment) {
+                // what has no cast goes by its text
+                Err(error) if error.code() == SqlState::CANNOT_COERCE => {
+                    let text = binder.coerce(typed, Type::TEXT, Context::Explicit)?;
+                    binder.coerce(text, to, Context::Explicit)?
+                }
+                other => other?,
+            };
+            (output.expr, output.ty) = (assigned.expr, to);
+        }
+        Ok(planned(binder, bound, Kind::Select))
+    }
+}
+
+fn planned(binder: Binder<'_>, bound: Bound, kind: Kind) -> Planned {
+    let columns: Vec<Column> = bound
+        .output
+        .iter()
+        .map(|output| Column {
+            name: output.name.clone(),
+            ty: output.ty,
+            table: output.origin.0,
+            attnum: output.origin.1,
+        })
+        .collect();
+    let rows = kind == Kind::Select || !columns.is_empty();
+    let (plan, params): (Plan, _) = binder.finish(bound, kind, kind != Kind::Select);
+    Planned { action: Action::Plan(plan), params, columns: rows.then_some(columns) }
+}
+
+/// A statement, compiled.
+pub(super) fn compiled(
+    text: &str,
+    number: Number,
+    serial: u64,
+    action: Action,
+    params: Vec<Type>,
+    columns: Option<Vec<Column>>,
+    version: u64,
+) -> Compiled {
+    Compiled {
+        text: Arc::from(text),
+        number,
+        serial,
+        kind: StatementKind::of(&action),
+        point: match &action {
+            Action::Plan(plan) => PointKey::of(&plan.root, &params),
+            _ => None,
+        },
+        action,
+        params,
+        columns,
+        version,
+    }
+}
+
+impl<E: Engine> SessionState<E> {
+    /// Compiles a piece of SQL of a routine.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(in crate::session) fn compile_piece(&self, env: &Env, piece: &Piece<'_>) -> Result<Compiled> {
+        let text = match piece.wanted {
+            Wanted::Statement => piece.text.to_owned(),
+            Wanted::Value(_) => format!("SELECT {}", piece.text),
+        };
+        parse::with_stack(&text, || self.compile_piece_of(env, &text, piece))
+    }
+
+    fn compile_piece_of(&self, env: &Env, text: &str, piece: &Piece<'_>) -> Result<Compiled> {
+        let finish = |action, params, columns| {
+            let number = self.running.get();
+            compiled(text, number, 0, action, params, columns, self.catalog.version)
+        };
+        if parse::lex::Lexer::new(text).next().is_none() {
+            return Ok(finish(Action::Empty, Vec::new(), None));
+        }
+        if let Some(utility) = utility::parse(text) {
+            return Ok(finish(Action::Utility(utility?), Vec::new(), None));
+        }
+        let ast = parse::statement(text)?;
+        let along = piece.path.map(|path| Along { lookup: self, path });
+        let compiling = Compiling {
+            catalog: &self.catalog,
+            lookup: along.as_ref().map_or(self, |along| along),
+            env,
+            text: "",
+            types: piece.types.clone(),
+            variables: piece.names.map(|names| names as &dyn Variables),
+        };
+        let planned = match (piece.wanted, &ast) {
+            (Wanted::Value(to), _) => compiling.value(&ast, to)?,
+            (Wanted::Statement, Ast::Truncate(_)) => {
+                return Ok(finish(Action::Truncate(Box::new(ast)), Vec::new(), None));
+            }
+            (Wanted::Statement, _) => match compiling.statement(&ast)? {
+                Some(planned) => planned,
+                None => return Ok(finish(Action::Ddl(Box::new(ast)), Vec::new(), None)),
+            },
+        };
+        // variables are its parameters, and there are always enough of them
+        let params = if piece.names.is_some() { Vec::new() } else { planned.params };
+        Ok(finish(planned.action, params, planned.columns))
+    }
+}
+
+/// A look-up along another search path.
+struct Along<'a> {
+    lookup: &'a dyn Lookup,
+    path: &'a [String],
+}
+
+impl Lookup for Along<'_> {
+    fn table(&self, oid: u32) -> Result<Arc<BoundTable>> {
+        self.lookup.table(oid)
+    }
+
+    fn foreign_keys(&self, oid: u32) -> Result<Keys> {
+        self.lookup.foreign_keys(oid)
+    }
+
+    fn statistics(&self, table: &BoundTable) -> Option<Arc<TableStatistics>> {
+        self.lookup.statistics(table)
+    }
+
+    fn search_path(&self) -> &[String] {
+        self.path
+    }
+
+    fn system_table(&self, schema: Option<&str>, name: &str) -> Option<SystemTable> {
+        self.lookup.system_table(schema, name)
+    }
+
+    fn absent(&self, name: &str) -> Option<String> {
+        self.lookup.absent(name)
+    }
+}
+
+/// What the tag of a query says: behind WITH may stand a statement that writes.
+fn kind_of(body: &SetExpr) -> Kind {
+    match body {
+        SetExpr::Insert(_) => Kind::Insert,
+        SetExpr::Update(_) => Kind::Update,
+        SetExpr::Delete(_) => Kind::Delete,
+        _ => Kind::Select,
+    }
+}

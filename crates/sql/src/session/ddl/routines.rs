@@ -1,0 +1,623 @@
+//! CREATE, ALTER and DROP FUNCTION and PROCEDURE.
+
+use super::super::Session;
+use super::alter::depends;
+use super::new_name;
+use crate::api::Tag;
+use crate::bind::names::{find_relation, is_temporary, no_schema, own_schema, parse_type, shown, split_text};
+use crate::parse::routine::{
+    AlterRoutine, CreateRoutine, DropRoutines, Kinds, Name, Parameter, RoutineChange, Signature,
+};
+use crate::routine::{Names, Piece, Returns, Wanted, load, type_of_column};
+use scaledb_catalog::{
+    Language, ParameterDesc, ParameterMode, Relation, Returned, RoutineDesc, RoutineKind, TableDesc,
+};
+use scaledb_engine::Engine;
+use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use sqlparser::ast::Ident;
+use std::sync::Arc;
+
+impl<E: Engine> Session<E> {
+    /// CREATE FUNCTION and CREATE PROCEDURE.
+    ///
+    /// # Errors
+    /// 42P13 and others for a definition that makes no sense, 42723 for one that is there; what is wrong with the body.
+    pub(in crate::session) fn create_routine(&mut self, create: &CreateRoutine) -> Result<Tag> {
+        let tag = match create.kind {
+            RoutineKind::Function => Tag::plain("CREATE FUNCTION"),
+            RoutineKind::Procedure => Tag::plain("CREATE PROCEDURE"),
+        };
+        self.begin_change()?;
+        let (schema, name) = create.name.clone();
+        let schema = self.schema_for(schema, false)?;
+        if is_temporary(&schema) {
+            return Err(SqlError::unsupported("temporary functions are not supported"));
+        }
+        for (name, _) in &create.settings {
+            if name != "search_path" {
+                let what = format!("SET {name} in the definition of a function is not supported");
+                return Err(SqlError::unsupported(what));
+            }
+        }
+        let parameters = self.parameters(&create.parameters)?;
+        check_parameters(&parameters)?;
+        let (returns, set) = self.returned(create, &parameters)?;
+        let mut desc = RoutineDesc {
+            oid: 0,
+            schema,
+            name: new_name(&Ident::with_quote('"', name)),
+            kind: create.kind,
+            parameters,
+            returns,
+            set,
+            language: create.language,
+            body: create.body.clone(),
+            volatility: create.volatility,
+            strict: create.strict,
+            settings: create.settings.clone(),
+            comment: None,
+        };
+        if returns == Returned::Trigger && desc.language == Language::Sql {
+            let what = "SQL functions cannot return type trigger";
+            return Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what));
+        }
+        let others = self.state.catalog.routines_named(&desc.name);
+        let before = others.filter(|other| other.has_signature_of(&desc)).cloned().next();
+        match before {
+            Some(before) if create.replaces => {
+                check_replaces(&before, &desc)?;
+                desc.oid = before.oid;
+                desc.comment.clone_from(&before.comment);
+            }
+            Some(_) => {
+                let what =
+                    format!("{} \"{}\" already exists with same argument types", desc.kind.word(), desc.name);
+                return Err(SqlError::new(SqlState::DUPLICATE_FUNCTION, what));
+            }
+            None => desc.oid = self.state.shared.new_oid(),
+        }
+        // the body is read, and the types of its variables are looked up
+        if self.state.settings.borrow().get("check_function_bodies").ok() != Some("off") {
+            self.check_body(&desc)?;
+        }
+        self.put_routine(desc);
+        Ok(tag)
+    }
+
+    /// Reads a body, and looks up what it names, as far as its language is compiled before it runs.
+    fn check_body(&self, desc: &RoutineDesc) -> Result<()> {
+        let loaded = load(&self.state.catalog, &self.state.path, desc, None)?;
+        if desc.language == Language::PlPgSql {
+            return Ok(());
+        }
+        let pieces = loaded.pieces();
+        let last = pieces.len().saturating_sub(1);
+        for (number, sql) in pieces.into_iter().enumerate() {
+            let names = Names::new(&loaded, &[], sql.scope, sql.visible);
+            let types = loaded.types(&[], loaded.width);
+            let path = loaded.path.as_deref();
+            let piece =
+                Piece { text: &sql.text, names: Some(&names), types, wanted: Wanted::Statement, path };
+            let compiled = self.state.compile_piece(&self.env, &piece)?;
+            let columns = compiled.columns.as_ref().map_or(0, Vec::len);
+            let expected = match &loaded.returns {
+                Returns::Value(..) => 1,
+                Returns::Row(fields, _) => fields.len(),
+                Returns::Nothing | Returns::Trigger(_) => continue,
+            };
+            if number == last && columns != expected {
+                let what = "return type mismatch in function: its last statement does not return the declared columns";
+                return Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what)
+                    .detail("Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING."));
+            }
+        }
+        Ok(())
+    }
+
+    fn put_routine(&mut self, desc: RoutineDesc) {
+        self.edit_catalog(|catalog| catalog.put_routine(Arc::new(desc)));
+    }
+
+    /// The type that a text names.
+    fn type_of_text(&self, text: &str) -> Result<Type> {
+        if let Some(column) = before_type(text.trim_end()) {
+            let (first, last) = column.rsplit_once('.').unwrap_or(("", column));
+            let mut names: Vec<String> = Vec::new();
+            if let Some((schema, table)) = split_text(first) {
+                names.extend(schema);
+                names.push(table);
+            }
+            names.extend(split_text(last).map(|(_, name)| name));
+            return type_of_column(&self.state.catalog, &self.state.path, &names).map(Type::plain);
+        }
+        // modifiers of parameters and results say nothing
+        parse_type(&self.state.catalog, &self.state.path, text).map(Type::plain)
+    }
+
+    /// The name and the type of a parameter: its first word may be either.
+    fn named_type(&self, parameter: &Parameter) -> Result<(String, Type)> {
+        let whole = self.type_of_text(&parameter.text);
+        let (Some(first), false) = (&parameter.first, parameter.rest.is_empty()) else {
+            return Ok((String::new(), whole?));
+        };
+        match (whole, self.type_of_text(&parameter.rest)) {
+            (_, Ok(ty)) => Ok((first.clone(), ty)),
+            (Ok(ty), Err(_)) => Ok((String::new(), ty)),
+            (Err(_), Err(error)) => Err(error),
+        }
+    }
+
+    fn parameters(&self, parameters: &[Parameter]) -> Result<Vec<ParameterDesc>> {
+        let mut descs = Vec::with_capacity(parameters.len());
+        for parameter in parameters {
+            let (name, ty) = self.named_type(parameter)?;
+            check_type(ty)?;
+            let default = match &parameter.default {
+                None => None,
+                Some(_) if !parameter.mode.is_given() => {
+                    let what = "only input parameters can have default values";
+                    return Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what));
+                }
+                Some(text) => Some(self.default_of_parameter(text, ty)?),
+            };
+            descs.push(ParameterDesc { name, mode: parameter.mode, type_oid: ty.oid(), default });
+        }
+        Ok(descs)
+    }
+
+    /// The default of a parameter as it is kept.
+    fn default_of_parameter(&self, text: &str, ty: Type) -> Result<String> {
+        let ast = crate::parse::expression(text)?;
+        let kept = self.kept_expression(&ast.to_string());
+        let mut binder = crate::bind::Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
+        let typed = binder.expr(&ast)?;
+        if typed.expr.has_subquery() {
+            return Err(SqlError::unsupported("cannot use subquery in DEFAULT expression"));
+        }
+        binder.coerce(typed, ty, scaledb_types::Context::Assignment).map_err(|error| match error.code() {
+            SqlState::CANNOT_COERCE => SqlError::new(SqlState::DATATYPE_MISMATCH, error.message().to_owned()),
+            _ => error,
+        })?;
+        Ok(kept)
+    }
+
+    /// What a routine returns, and whether as many rows as it likes.
+    fn returned(&self, create: &CreateRoutine, parameters: &[ParameterDesc]) -> Result<(Returned, bool)> {
+        let wrong = |what: &str| SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what.to_owned());
+        let by_parameters: Vec<&ParameterDesc> =
+            parameters.iter().filter(|parameter| parameter.mode.is_returned()).collect();
+        let of_parameters = match by_parameters[..] {
+            [] => None,
+            // a procedure returns a row, if anything
+            [one] if create.kind == RoutineKind::Function => Some(Returned::Value(one.type_oid)),
+            _ => Some(Returned::Parameters),
+        };
+        let Some(returns) = &create.returns else {
+            return match (of_parameters, create.kind) {
+                (Some(returned), _) => Ok((returned, false)),
+                (None, RoutineKind::Procedure) => Ok((Returned::Nothing, false)),
+                (None, RoutineKind::Function) => Err(wrong("function result type must be specified")),
+            };
+        };
+        let Some(text) = &returns.ty else {
+            return Ok((of_parameters.unwrap_or(Returned::Parameters), true));
+        };
+        let words = text.to_lowercase();
+        if let Some(returned) = of_parameters {
+            let matches = match returned {
+                Returned::Value(oid) => self.type_of_text(text).is_ok_and(|ty| ty.oid() == oid),
+                _ => words == "record",
+            };
+            let expected = match returned {
+                Returned::Value(oid) => {
+                    self.state.catalog.type_of_oid(oid).map_or_else(String::new, Type::sql_name)
+                }
+                _ => "record".to_owned(),
+            };
+            if !matches {
+                let what = format!("function result type must be {expected} because of OUT parameters");
+                return Err(wrong(&what));
+            }
+            return Ok((returned, returns.set));
+        }
+        match words.as_str() {
+            "void" => return Ok((Returned::Nothing, returns.set)),
+            "trigger" => {
+                if !parameters.is_empty() {
+                    return Err(wrong("trigger functions cannot have declared arguments").hint(
+                        "The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead.",
+                    ));
+                }
+                return Ok((Returned::Trigger, false));
+            }
+            "record" => {
+                let what = "functions that return record without OUT parameters are not supported";
+                return Err(SqlError::unsupported(what).hint("RETURNS TABLE says what columns there are."));
+            }
+            _ => {}
+        }
+        match self.type_of_text(text) {
+            Ok(ty) => {
+                check_type(ty)?;
+                Ok((Returned::Value(ty.oid()), returns.set))
+            }
+            Err(error) => match self.table_of_text(text) {
+                Some(table) => Ok((Returned::Row(table.oid), returns.set)),
+                None => Err(error),
+            },
+        }
+    }
+
+    fn table_of_text(&self, text: &str) -> Option<Arc<TableDesc>> {
+        let (schema, name) = split_text(text)?;
+        match find_relation(&self.state.catalog, &self.state.path, schema.as_deref(), &name) {
+            Some(Relation::Table(table)) => Some(table.clone()),
+            _ => None,
+        }
+    }
+
+    /// The routines of a name, along the path.
+    fn routines_of(&self, (schema, name): &Name) -> Result<Vec<Arc<RoutineDesc>>> {
+        let (catalog, path) = (&self.state.catalog, &self.state.path);
+        let within = match schema {
+            Some(schema) => {
+                if !crate::bind::names::is_schema(catalog, path, schema) {
+                    return Err(no_schema(schema));
+                }
+                own_schema(path, schema).map(|schema| vec![schema.to_owned()]).unwrap_or_default()
+            }
+            None => path.clone(),
+        };
+        let found = within.iter().find_map(|schema| {
+            let all: Vec<_> =
+                catalog.routines_named(name).filter(|desc| desc.schema == *schema).cloned().collect();
+            if all.is_empty() { None } else { Some(all) }
+        });
+        Ok(found.unwrap_or_default())
+    }
+
+    /// The routine that a statement names.
+    ///
+    /// # Errors
+    /// 42883 if there is none, 42725 if there are several, 42809 if it is of another kind.
+    fn routine_named(&self, kinds: Kinds, signature: &Signature) -> Result<Arc<RoutineDesc>> {
+        let mut found = self.routines_of(&signature.name)?;
+        let shown_name = shown(signature.name.0.as_deref(), &signature.name.1);
+        let word = kinds.word();
+        let Some(parameters) = &signature.parameters else {
+            found.retain(|desc| kinds.has(desc.kind));
+            return match found.len() {
+                1 => Ok(found.remove(0)),
+                0 => {
+                    let what = format!("could not find a {word} named \"{}\"", signature.name.1);
+                    Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, what))
+                }
+                _ => {
+                    let what = format!("{word} name \"{}\" is not unique", signature.name.1);
+                    let hint = format!("Specify the argument list to select the {word} unambiguously.");
+                    Err(SqlError::new(SqlState::AMBIGUOUS_FUNCTION, what).hint(hint))
+                }
+            };
+        };
+        let mut types = Vec::new();
+        for parameter in parameters.iter().filter(|parameter| parameter.mode.is_given()) {
+            types.push(self.named_type(parameter)?.1);
+        }
+        let all_given: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
+        // the arguments of a procedure may be all of its parameters
+        let all_of =
+            |desc: &RoutineDesc| -> Vec<u32> { desc.parameters.iter().map(|p| p.type_oid).collect() };
+        let fits = |desc: &Arc<RoutineDesc>| {
+            desc.given().map(|p| p.type_oid).eq(all_given.iter().copied())
+                || desc.kind == RoutineKind::Procedure && all_of(desc) == all_given
+        };
+        let names: Vec<String> = types.iter().map(|ty| ty.sql_name()).collect();
+        match found.into_iter().find(fits) {
+            Some(desc) if kinds.has(desc.kind) => Ok(desc),
+            Some(desc) => {
+                let what = format!("{}({}) is not a {word}", desc.name, names.join(","));
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what))
+            }
+            None => {
+                let what = format!("{word} {shown_name}({}) does not exist", names.join(","));
+                Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, what))
+            }
+        }
+    }
+
+    /// The only function of a name that triggers may call.
+    ///
+    /// # Errors
+    /// 42883, 42P17.
+    pub(super) fn trigger_function(&self, name: &Name) -> Result<Arc<RoutineDesc>> {
+        let found = self.routines_of(name)?.into_iter().find(|desc| desc.given().next().is_none());
+        let shown_name = shown(name.0.as_deref(), &name.1);
+        let Some(desc) = found else {
+            let what = format!("function {shown_name}() does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, what));
+        };
+        if desc.returns != Returned::Trigger {
+            let what = format!("function {} must return type trigger", desc.name);
+            return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, what));
+        }
+        Ok(desc)
+    }
+
+    /// DROP FUNCTION and its like.
+    ///
+    /// # Errors
+    /// As [`Session::routine_named`]; 2BP01 if something needs it.
+    pub(in crate::session) fn drop_routines(&mut self, drop: &DropRoutines) -> Result<Tag> {
+        self.begin_change()?;
+        let mut cascaded = Vec::new();
+        for signature in &drop.routines {
+            let found = match self.routine_named(drop.kinds, signature) {
+                Err(error)
+                    if drop.if_exists
+                        && matches!(
+                            error.code(),
+                            SqlState::UNDEFINED_FUNCTION
+                                | SqlState::INVALID_SCHEMA_NAME
+                                | SqlState::UNDEFINED_OBJECT
+                        ) =>
+                {
+                    let what = format!("{}, skipping", error.message().replace("could not find a", "no"));
+                    self.skip(&what, SqlState::SUCCESSFUL_COMPLETION);
+                    continue;
+                }
+                found => found?,
+            };
+            self.drop_routine(&found, drop.cascade, &mut cascaded)?;
+        }
+        self.tell_of_cascade(&cascaded);
+        Ok(Tag::plain(match drop.kinds {
+            Kinds::Function => "DROP FUNCTION",
+            Kinds::Procedure => "DROP PROCEDURE",
+            Kinds::Any => "DROP ROUTINE",
+        }))
+    }
+
+    /// Drops a routine; with `cascade` what needs it, too, which `cascaded` then names.
+    pub(super) fn drop_routine(
+        &mut self,
+        desc: &RoutineDesc,
+        cascade: bool,
+        cascaded: &mut Vec<String>,
+    ) -> Result<()> {
+        if self.state.catalog.routine(desc.oid).is_none() {
+            return Ok(());
+        }
+        let what = format!("{} {}", desc.kind.word(), self.signature_of(desc));
+        for table in self.state.catalog.tables().cloned().collect::<Vec<_>>() {
+            let calls = |trigger: &&scaledb_catalog::TriggerDesc| trigger.function == desc.oid;
+            let mut changed = (*table).clone();
+            for trigger in table.triggers.iter().filter(calls) {
+                let user = format!("trigger {} on table {}", trigger.name, table.name);
+                if !cascade {
+                    return Err(depends(&what, &user));
+                }
+                cascaded.push(user);
+                changed.triggers.retain(|other| other.oid != trigger.oid);
+            }
+            for position in 0..table.columns.len() {
+                if !self.default_calls(&table, position, desc)? {
+                    continue;
+                }
+                let column = &table.columns[position].name;
+                let user = format!("default value for column {column} of table {}", table.name);
+                if !cascade {
+                    return Err(depends(&what, &user));
+                }
+                cascaded.push(user);
+                changed.columns[position].default = None;
+            }
+            if changed != *table {
+                self.check_not_pending(table.oid, "DROP FUNCTION")?;
+                self.put(Relation::Table(Arc::new(changed)))?;
+            }
+        }
+        let views: Vec<Relation> = self
+            .state
+            .catalog
+            .relations()
+            .filter(|other| matches!(other, Relation::View(view) if view.uses.contains(&desc.oid)))
+            .cloned()
+            .collect();
+        for view in views {
+            let user = format!("view {}", view.name());
+            if !cascade {
+                return Err(depends(&what, &user));
+            }
+            if self.state.catalog.get(view.oid()).is_some() {
+                cascaded.push(user);
+            }
+            self.drop_relation(&view, &[], true, cascaded)?;
+        }
+        let oid = desc.oid;
+        self.edit_catalog(|catalog| {
+            catalog.remove_routine(oid);
+        });
+        Ok(())
+    }
+
+    /// Whether the default of a column calls a routine.
+    fn default_calls(&self, table: &Arc<TableDesc>, position: usize, desc: &RoutineDesc) -> Result<bool> {
+        let Some(text) = &table.columns[position].default else { return Ok(false) };
+        let named = crate::parse::lex::Lexer::new(text)
+            .any(|token| crate::parse::lex::name_of(token, text).as_deref() == Some(desc.name.as_str()));
+        if !named {
+            return Ok(false);
+        }
+        let table = self.unmade(table)?;
+        self.bind_kept_over(&table, |binder| {
+            binder.default(&table, position)?;
+            Ok(binder.relations.contains(&desc.oid))
+        })
+    }
+
+    /// The name of a routine with the types of its arguments: `f(integer)`.
+    pub(super) fn signature_of(&self, desc: &RoutineDesc) -> String {
+        let catalog = &self.state.catalog;
+        crate::routine::title(desc, &|oid| catalog.type_of_oid(oid).map_or_else(String::new, Type::sql_name))
+    }
+
+    /// ALTER FUNCTION and its like.
+    ///
+    /// # Errors
+    /// As [`Session::routine_named`]; 42723, 3F000; 0A000 if something kept names it.
+    pub(in crate::session) fn alter_routine(&mut self, alter: &AlterRoutine) -> Result<Tag> {
+        self.begin_change()?;
+        let found = self.routine_named(alter.kinds, &alter.routine)?;
+        let mut desc = (*found).clone();
+        for change in &alter.changes {
+            match change {
+                RoutineChange::Rename(name) => {
+                    self.refuse_named(&found)?;
+                    desc.name = new_name(&Ident::with_quote('"', name.as_str()));
+                    self.check_free_routine(&desc)?;
+                }
+                RoutineChange::Schema(schema) => {
+                    self.refuse_named(&found)?;
+                    desc.schema = self.schema_for(Some(schema.clone()), false)?;
+                    if desc.schema != found.schema {
+                        self.check_free_routine(&desc)?;
+                    }
+                }
+                RoutineChange::Owner(name) => self.own_name(name)?,
+                RoutineChange::Volatility(volatility) => desc.volatility = *volatility,
+                RoutineChange::Strict(strict) => desc.strict = *strict,
+                RoutineChange::Set(name, value) if name == "search_path" => {
+                    desc.settings.retain(|(known, _)| known != name);
+                    desc.settings.push((name.clone(), value.clone()));
+                }
+                RoutineChange::Set(name, _) => {
+                    let what = format!("SET {name} in the definition of a function is not supported");
+                    return Err(SqlError::unsupported(what));
+                }
+                RoutineChange::Reset(None) => desc.settings.clear(),
+                RoutineChange::Reset(Some(name)) => desc.settings.retain(|(known, _)| known != name),
+            }
+        }
+        self.put_routine(desc);
+        Ok(Tag::plain(match alter.kinds {
+            Kinds::Function => "ALTER FUNCTION",
+            Kinds::Procedure => "ALTER PROCEDURE",
+            Kinds::Any => "ALTER ROUTINE",
+        }))
+    }
+
+    fn check_free_routine(&self, desc: &RoutineDesc) -> Result<()> {
+        if self.state.catalog.routines_named(&desc.name).any(|other| other.has_signature_of(desc)) {
+            let what = format!(
+                "{} {} already exists in schema \"{}\"",
+                desc.kind.word(),
+                self.signature_of(desc),
+                desc.schema
+            );
+            return Err(SqlError::new(SqlState::DUPLICATE_FUNCTION, what));
+        }
+        Ok(())
+    }
+
+    /// Refuses to give a routine another name while a text that is kept has the one that it has.
+    fn refuse_named(&self, desc: &RoutineDesc) -> Result<()> {
+        let refused = |by: &str| {
+            let what = format!("{by} would not mean the same: it names {}", self.signature_of(desc));
+            SqlError::unsupported(what).hint("Drop it, make the change, and make it again.")
+        };
+        if let Some(view) = self.state.catalog.views().find(|view| view.uses.contains(&desc.oid)) {
+            return Err(refused(&format!("view \"{}\"", view.name)));
+        }
+        for table in self.state.catalog.tables() {
+            for position in 0..table.columns.len() {
+                if self.default_calls(table, position, desc)? {
+                    return Err(refused(&format!("a default of table \"{}\"", table.name)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the routines of a schema into another one, which has got its name.
+    pub(super) fn move_routines(&mut self, from: &str, to: &str) -> Result<()> {
+        let moved: Vec<_> =
+            self.state.catalog.routines().filter(|desc| desc.schema == from).cloned().collect();
+        for desc in moved {
+            self.refuse_named(&desc)?;
+            let mut desc = (*desc).clone();
+            to.clone_into(&mut desc.schema);
+            self.put_routine(desc);
+        }
+        Ok(())
+    }
+}
+
+/// # Errors
+/// 0A000, 42P13 for a type that no parameter and no result has.
+fn check_type(ty: Type) -> Result<()> {
+    match ty.base {
+        Base::Record => Err(SqlError::unsupported("parameters and results of type record are not supported")),
+        Base::Unknown | Base::Void => {
+            let what = format!("PL/pgSQL functions cannot accept type {}", ty.sql_name());
+            Err(SqlError::unsupported(what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// # Errors
+/// 42P13 for names that are there twice, and for defaults that are followed by parameters without.
+fn check_parameters(parameters: &[ParameterDesc]) -> Result<()> {
+    let wrong = |what: String| Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what));
+    for (number, parameter) in parameters.iter().enumerate() {
+        // a column of a table may have the name of what is given: not so in PostgreSQL, and names are in one scope here
+        let twice = |other: &ParameterDesc| !other.name.is_empty() && other.name == parameter.name;
+        if parameters[..number].iter().any(twice) {
+            return wrong(format!("parameter name \"{}\" used more than once", parameter.name));
+        }
+    }
+    let given: Vec<_> = parameters.iter().filter(|parameter| parameter.mode.is_given()).collect();
+    let first = given.iter().position(|parameter| parameter.default.is_some());
+    if first.is_some_and(|first| given[first..].iter().any(|parameter| parameter.default.is_none())) {
+        return wrong("input parameters after one with a default value must also have defaults".to_owned());
+    }
+    Ok(())
+}
+
+/// # Errors
+/// 42P13, 42809 if a definition cannot take the place of another.
+fn check_replaces(before: &RoutineDesc, desc: &RoutineDesc) -> Result<()> {
+    let wrong = |what: String| Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what));
+    if before.kind != desc.kind {
+        let what = "cannot change routine kind";
+        let detail = format!("\"{}\" is a {}.", before.name, before.kind.word());
+        return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what).detail(detail));
+    }
+    let columns = |desc: &RoutineDesc| -> Vec<(String, u32, ParameterMode)> {
+        desc.returned().map(|p| (p.name.clone(), p.type_oid, p.mode)).collect()
+    };
+    if before.returns != desc.returns || before.set != desc.set || columns(before) != columns(desc) {
+        let hint = format!("Use DROP {} {} first.", desc.kind.word().to_uppercase(), desc.name);
+        return Err(SqlError::new(
+            SqlState::INVALID_FUNCTION_DEFINITION,
+            "cannot change return type of existing function",
+        )
+        .hint(hint));
+    }
+    for (old, new) in before.given().zip(desc.given()) {
+        if !old.name.is_empty() && old.name != new.name {
+            return wrong(format!("cannot change name of input parameter \"{}\"", old.name));
+        }
+        if old.default.is_some() && new.default.is_none() {
+            return wrong("cannot remove parameter defaults from existing function".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// What stands before `%TYPE`, whatever its case.
+fn before_type(text: &str) -> Option<&str> {
+    let at = text.len().checked_sub("%type".len())?;
+    let (head, tail) = (text.get(..at)?, text.get(at..)?);
+    tail.eq_ignore_ascii_case("%type").then_some(head)
+}

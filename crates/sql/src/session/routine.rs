@@ -1,0 +1,276 @@
+//! DO and CALL: blocks and procedures that a session runs by itself, within the transaction at hand. They may change the
+//! catalog, which functions that a query calls may not.
+
+use super::Session;
+use super::direct::Rows;
+use super::run::Target;
+use crate::api::{Column, CopyInfo, Executed, RowSink, Severity, Tag};
+use crate::exec::routine::convert;
+use crate::memory::Reservation;
+use crate::parse::plpgsql::Program;
+use crate::parse::utility::Utility;
+use crate::plan::Kind;
+use crate::plan::cache::{Action, Call, Compiled, Held};
+use crate::routine::runner::{Ran, Runner};
+use crate::routine::{MAX_CALLS, Piece, load_block, row_of, run, too_deep};
+use scaledb_engine::Engine;
+use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// A DO or a CALL that runs.
+pub(super) struct Running {
+    /// When `statement_timeout` is over.
+    pub(super) deadline: Option<Instant>,
+    /// Calls of procedures that are in each other now.
+    calls: usize,
+    /// The memory of what it keeps.
+    reserved: Vec<Reservation>,
+}
+
+impl<E: Engine> Session<E> {
+    /// DO.
+    ///
+    /// # Errors
+    /// Those of its statements that none of its handlers is for.
+    pub(super) fn do_block(&mut self, program: &Program, deadline: Option<Instant>) -> Result<Tag> {
+        let loaded = load_block(&self.state.catalog, &self.state.path, program)?;
+        self.as_statement(deadline, |session| run(session, &loaded, Vec::new()))?;
+        Ok(Tag::plain("DO"))
+    }
+
+    /// Runs something whose statements are of one statement of the client.
+    fn as_statement<R>(
+        &mut self,
+        deadline: Option<Instant>,
+        f: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
+        self.ensure_begun()?;
+        let outer = self.running_block.take();
+        let calls = outer.as_ref().map_or(0, |outer| outer.calls);
+        let deadline = outer.as_ref().map_or(deadline, |outer| outer.deadline);
+        self.running_block = Some(Running { deadline, calls: calls + 1, reserved: Vec::new() });
+        let result = if calls < MAX_CALLS { f(self) } else { Err(too_deep()) };
+        self.running_block = outer;
+        result
+    }
+
+    /// CALL.
+    ///
+    /// # Errors
+    /// Those of the procedure.
+    pub(super) fn call(
+        &mut self,
+        call: &Call,
+        compiled: &Compiled,
+        params: &[Value],
+        alone: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Executed> {
+        let deadline = self.deadline();
+        let mut returned = None;
+        let done = self.run_change(alone, |session| {
+            returned = session.as_statement(deadline, |session| session.called(call, params))?;
+            Ok(Tag::plain("CALL"))
+        })?;
+        if let (Some(columns), Some(row)) = (&compiled.columns, returned) {
+            super::run::replay(&self.env, &[row.into()], columns, sink)?;
+        }
+        Ok(done)
+    }
+
+    /// Calls a procedure: what it returns.
+    fn called(&mut self, call: &Call, params: &[Value]) -> Result<Option<Vec<Value>>> {
+        use crate::exec::context::Host;
+        let mut args = Collected { rows: Vec::new(), most: 1 };
+        self.run_plan(&call.args, params, false, Target::Rows(&mut args))?;
+        let args = args.rows.pop().map(<[Value]>::into_vec).unwrap_or_default();
+        self.state.used.note(call.desc.oid);
+        let loaded = self.state.routine(&call.desc, None)?;
+        let finished = stacker::maybe_grow(256 << 10, 1 << 20, || run(self, &loaded, args))?;
+        row_of(finished)
+    }
+
+    /// Whether a statement may stand in a block or a procedure.
+    ///
+    /// # Errors
+    /// 0A000; 2D000 for one that would end the transaction.
+    fn check_allowed(utility: &Utility) -> Result<()> {
+        let allowed = matches!(
+            utility,
+            Utility::AlterSequence(_)
+                | Utility::AlterType(_)
+                | Utility::SetSchema(_)
+                | Utility::Analyze(_)
+                | Utility::Comment(_)
+                | Utility::Lock { .. }
+                | Utility::Privilege(..)
+                | Utility::Reset(_)
+                | Utility::Set { .. }
+                | Utility::SetConstraints { .. }
+                | Utility::CreateRoutine(_)
+                | Utility::DropRoutines(_)
+                | Utility::AlterRoutine(_)
+        );
+        if matches!(utility, Utility::Commit { .. } | Utility::Rollback { .. }) {
+            let what = "invalid transaction termination";
+            return Err(SqlError::new(SqlState::INVALID_TRANSACTION_TERMINATION, what));
+        }
+        if allowed {
+            Ok(())
+        } else {
+            Err(SqlError::unsupported("this statement is not supported in a block"))
+        }
+    }
+}
+
+impl<E: Engine> Runner for Session<E> {
+    type Part = usize;
+
+    fn generation(&self) -> u64 {
+        // both only grow
+        self.state.catalog_changes + self.path_number
+    }
+
+    fn compile(&mut self, piece: &Piece<'_>) -> Result<Compiled> {
+        self.refresh();
+        self.state.compile_piece(&self.env, piece)
+    }
+
+    fn run(&mut self, compiled: &Held, params: &[Value], most: usize) -> Result<Ran> {
+        self.refresh();
+        match &compiled.action {
+            Action::Plan(plan) => {
+                let mut kept = Collected { rows: Vec::new(), most };
+                let count = self.run_plan(compiled, params, false, Target::Rows(&mut kept))?;
+                let affected = if plan.kind == Kind::Select { kept.rows.len() as u64 } else { count };
+                Ok(Ran { rows: kept.rows, affected })
+            }
+            Action::Call(call) => {
+                let row = self.as_statement(None, |session| session.called(call, params))?;
+                Ok(Ran { rows: row.into_iter().map(Into::into).collect(), affected: 0 })
+            }
+            Action::Empty => Ok(Ran::default()),
+            Action::Utility(utility) => {
+                Self::check_allowed(utility)?;
+                self.run_compiled(compiled, &[], false, &mut NoRows).map(|_| Ran::default())
+            }
+            Action::Ddl(_) | Action::Truncate(_) => {
+                self.run_compiled(compiled, &[], false, &mut NoRows).map(|_| Ran::default())
+            }
+        }
+    }
+
+    fn value(&mut self, compiled: &Held, params: &[Value]) -> Result<Value> {
+        self.refresh();
+        let mut kept = Collected { rows: Vec::new(), most: 2 };
+        self.run_plan(compiled, params, false, Target::Rows(&mut kept))?;
+        if kept.rows.len() > 1 {
+            return Err(SqlError::new(SqlState::CARDINALITY_VIOLATION, "query returned more than one row"));
+        }
+        Ok(kept.rows.pop().and_then(|row| row.into_vec().pop()).unwrap_or_default())
+    }
+
+    fn convert(&mut self, value: Value, from: Type, to: Type) -> Result<Value> {
+        convert(&self.context(), value, from, to)
+    }
+
+    fn text(&mut self, value: &Value, ty: Type) -> Option<String> {
+        self.context().text(value, ty)
+    }
+
+    fn begin_part(&mut self) -> Result<usize> {
+        Session::begin_part(self)
+    }
+
+    fn end_part(&mut self, part: usize) {
+        Session::end_part(self, part);
+    }
+
+    fn undo_part(&mut self, part: usize) -> Result<()> {
+        Session::undo_part(self, part)?;
+        // the error may follow from what others change
+        self.state.used.note_all();
+        Ok(())
+    }
+
+    fn notice(&mut self, severity: Severity, fields: SqlError) {
+        self.state.notice(severity, fields);
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<()> {
+        let reserved = Reservation::new(&self.state.shared.memory, bytes)?;
+        if let Some(running) = &mut self.running_block {
+            running.reserved.push(reserved);
+        }
+        Ok(())
+    }
+
+    fn give(&mut self, _: usize) {
+        // what was taken last is given back first
+        if let Some(running) = &mut self.running_block {
+            running.reserved.pop();
+        }
+    }
+
+    fn check(&mut self) -> Result<()> {
+        self.context().check_cancel()
+    }
+}
+
+/// Rows of a piece of SQL, so many at most.
+struct Collected {
+    rows: Vec<Box<[Value]>>,
+    most: usize,
+}
+
+impl Rows for Collected {
+    fn row(&mut self, _: &Env, _: &[Column], values: &[Value]) -> Result<ControlFlow<()>> {
+        if self.rows.len() < self.most {
+            self.rows.push(values.into());
+        }
+        Ok(if self.rows.len() < self.most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    }
+
+    fn rewind(&mut self) -> bool {
+        self.rows.clear();
+        true
+    }
+}
+
+/// Where rows go that nobody asked for.
+pub(in crate::session) struct NoRows;
+
+impl RowSink for NoRows {
+    fn describe(&mut self, _: &[Column]) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin_row(&mut self, _: usize) {}
+
+    fn value(&mut self, _: &Env, _: Type, _: &Value) -> Result<()> {
+        Ok(())
+    }
+
+    fn end_row(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn complete(&mut self, _: &Tag) {}
+
+    fn empty(&mut self) {}
+
+    fn copy_out(&mut self, _: CopyInfo) -> Result<()> {
+        Err(SqlError::unsupported("COPY is not supported in a block"))
+    }
+
+    fn copy_data(&mut self, _: &[u8]) -> Result<()> {
+        Err(SqlError::unsupported("COPY is not supported in a block"))
+    }
+
+    fn mark(&mut self) {}
+
+    fn rewind(&mut self) -> bool {
+        true
+    }
+}

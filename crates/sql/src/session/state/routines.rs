@@ -1,0 +1,58 @@
+//! Routines as statements at work call them: made ready once, and their pieces of SQL compiled.
+
+use super::SessionState;
+use crate::plan::Plan;
+use crate::routine::{Loaded, load};
+use scaledb_catalog::RoutineDesc;
+use scaledb_engine::Engine;
+use scaledb_types::{Result, SqlError, SqlState};
+use std::sync::Arc;
+
+/// Routines that a session keeps; all are dropped when there are more.
+const MAX_ROUTINES: usize = 1_000;
+
+impl<E: Engine> SessionState<E> {
+    /// A routine, ready to run; for the rows of a table if triggers call it.
+    ///
+    /// # Errors
+    /// What is wrong with its body.
+    pub(super) fn loaded(&self, desc: &Arc<RoutineDesc>, table: Option<u32>) -> Result<Arc<Loaded>> {
+        let key = (desc.oid, table.unwrap_or(0));
+        if let Some(known) = self.routines.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let rows = table.and_then(|table| self.catalog.table(table));
+        let loaded = Arc::new(load(&self.catalog, &self.path, desc, rows.map(|rows| &**rows))?);
+        let mut routines = self.routines.borrow_mut();
+        if routines.len() >= MAX_ROUTINES {
+            routines.clear();
+        }
+        routines.insert(key, loaded.clone());
+        Ok(loaded)
+    }
+
+    /// Notes what a plan uses that a function runs within a statement.
+    ///
+    /// # Errors
+    /// 25006; 0A000 for a plan that locks rows at a node of a cluster.
+    pub(super) fn use_nested(&self, plan: &Plan) -> Result<()> {
+        if self.read_only.get() && (plan.writes || plan.locks.is_some()) {
+            let what = match plan.locks {
+                Some(statement) => format!("cannot execute {statement} in a read-only transaction"),
+                None => "cannot execute a statement that writes in a read-only transaction".to_owned(),
+            };
+            return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));
+        }
+        if let Some(statement) = plan.locks
+            && self.shared.is_shared
+        {
+            return Err(crate::error::no_locks(statement));
+        }
+        self.note_uses(plan);
+        plan.tables.iter().for_each(|(oid, _)| self.used.note(*oid));
+        if plan.writes {
+            self.wrote.set(true);
+        }
+        Ok(())
+    }
+}
