@@ -352,6 +352,17 @@ impl Binder<'_> {
             let equal = Expr::And(equal.collect::<Result<_>>()?);
             return Ok(Typed::new(negate(equal, !negated), Type::BOOL));
         }
+        if let (Some(left), Some(right)) = (self.row_fields(left)?, self.row_fields(right)?) {
+            if left.len() != right.len() {
+                return Err(unequal_rows());
+            }
+            let mut equal = Vec::with_capacity(left.len());
+            for ((_, left), (_, right)) in left.into_iter().zip(right) {
+                let operands = self.operands("=", left, right, "IS DISTINCT FROM")?;
+                equal.push(Expr::Distinct(true, Box::new(operands)));
+            }
+            return Ok(Typed::new(negate(Expr::And(equal), !negated), Type::BOOL));
+        }
         let (left, right) = (self.expr(left)?, self.expr(right)?);
         let operands = self.operands("=", left, right, "IS DISTINCT FROM")?;
         Ok(Typed::new(Expr::Distinct(negated, Box::new(operands)), Type::BOOL))

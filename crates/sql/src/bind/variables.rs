@@ -13,9 +13,17 @@ pub(crate) struct Variable {
 }
 
 impl Variable {
-    fn typed(self) -> Typed {
+    pub(super) fn typed(self) -> Typed {
         Typed::new(Expr::Param(self.at), self.ty)
     }
+}
+
+/// A variable that is a row.
+#[derive(Clone, Debug)]
+pub(crate) struct RowVariable {
+    pub(crate) fields: Vec<(String, Variable)>,
+    /// What says whether the row is there; it always is if there is nothing that says so.
+    pub(crate) is_there: Option<Variable>,
 }
 
 /// The variables that a piece of SQL sees.
@@ -29,7 +37,7 @@ pub(crate) trait Variables {
     ///
     /// # Errors
     /// 55000.
-    fn row(&self, name: &str) -> Result<Option<Vec<(String, Variable)>>>;
+    fn row(&self, name: &str) -> Result<Option<RowVariable>>;
     /// Whether a name that is a column's, too, means the column.
     fn prefers_columns(&self) -> bool;
     /// How many parameters have numbers.
@@ -72,9 +80,16 @@ impl Binder<'_> {
     /// # Errors
     /// As [`Variables::row`].
     pub(super) fn row_variable(&self, name: &str) -> Result<Option<Vec<(String, Typed)>>> {
-        let Some(variables) = self.visible_variables() else { return Ok(None) };
-        let fields = variables.row(name)?;
-        Ok(fields.map(|fields| fields.into_iter().map(|(name, variable)| (name, variable.typed())).collect()))
+        let row = self.visible_row(name)?;
+        Ok(row.map(|row| row.fields.into_iter().map(|(name, variable)| (name, variable.typed())).collect()))
+    }
+
+    /// The row that a name means, if it is a variable's.
+    ///
+    /// # Errors
+    /// As [`Variables::row`].
+    pub(super) fn visible_row(&self, name: &str) -> Result<Option<RowVariable>> {
+        self.visible_variables().map_or(Ok(None), |variables| variables.row(name))
     }
 
     /// Whether there is a parameter of a number, counted from 1.

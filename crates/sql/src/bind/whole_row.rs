@@ -8,7 +8,7 @@ use super::names::fold;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{RowForm, ScalarFn};
 use crate::plan::expr::Expr;
-use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{self, Expr as Ast, FunctionArg, FunctionArgExpr, ObjectNamePart};
 
@@ -18,6 +18,8 @@ struct WholeRow {
     fields: Vec<Typed>,
     /// The field that is NULL only where an outer join has left the whole row out; `None` if none does.
     key: Option<usize>,
+    /// What says whether the row is there at all, if it may not be.
+    is_there: Option<Expr>,
 }
 
 impl Binder<'_> {
@@ -38,7 +40,12 @@ impl Binder<'_> {
             RowForm::Jsonb => Type::JSONB,
         };
         let function = ScalarFn::row(form, row.names, types, row.key);
-        Ok(Some(Typed::new(Expr::Call(Box::new((function, exprs))), ty)))
+        let call = Expr::Call(Box::new((function, exprs)));
+        let expr = match row.is_there {
+            Some(is_there) => Expr::Case(vec![(is_there, call)], Box::new(Expr::Const(Value::Null))),
+            None => call,
+        };
+        Ok(Some(Typed::new(expr, ty)))
     }
 
     /// The values as JSON takes them: names of things are texts, for which the catalog is needed.
@@ -126,10 +133,12 @@ impl Binder<'_> {
         };
         let name = fold(ident);
         if !self.names_table(&name)
-            && let Some(fields) = self.row_variable(&name)?
+            && let Some(row) = self.visible_row(&name)?
         {
-            let (names, fields) = fields.into_iter().unzip();
-            return Ok(Some(WholeRow { names, fields, key: None }));
+            let each = row.fields.into_iter().map(|(name, variable)| (name, variable.typed()));
+            let (names, fields) = each.unzip();
+            let is_there = row.is_there.map(|variable| variable.typed().expr);
+            return Ok(Some(WholeRow { names, fields, key: None, is_there }));
         }
         if matches!(ast, Ast::QualifiedWildcard(..)) && !self.names_table(&name) {
             let what = format!("missing FROM-clause entry for table \"{name}\"");
@@ -161,7 +170,8 @@ impl Binder<'_> {
                 "the whole row of \"{name}\", which an outer join may leave out and no column of which is NOT NULL,"
             )));
         }
-        let mut row = WholeRow { names: Vec::new(), fields: Vec::new(), key: key.filter(|_| missing) };
+        let mut row =
+            WholeRow { names: Vec::new(), fields: Vec::new(), key: key.filter(|_| missing), is_there: None };
         for column in columns {
             row.fields.push(self.refer(level, Expr::Slot(column.slot), column.ty, &name)?);
             row.names.push(column.name);

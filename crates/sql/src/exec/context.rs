@@ -9,7 +9,8 @@ use crate::counts::Counts;
 use crate::functions::SessionFn;
 use crate::memory::Budget;
 use crate::plan::cache::Compiled;
-use crate::plan::{Computed, Plan};
+use crate::plan::trigger::{Event, Trigger, Triggers};
+use crate::plan::{BoundTable, Computed, Plan};
 use crate::routine::{Loaded, Piece};
 use crate::temporary::Allowance;
 use crate::workers::SPARED;
@@ -51,6 +52,10 @@ pub(crate) trait Host {
     fn tell(&self, severity: Severity, fields: SqlError);
     /// A routine, ready to run; for the rows of a table if triggers call it.
     fn routine(&self, desc: &Arc<RoutineDesc>, table: Option<u32>) -> Result<Arc<Loaded>>;
+    /// The condition of a trigger, ready to run over the rows of its table.
+    fn condition(&self, trigger: &Trigger, table: &BoundTable) -> Result<Arc<Loaded>>;
+    /// The triggers of a table that an event fires; with the columns that are set.
+    fn triggers_of(&self, table: &BoundTable, event: Event, set: Option<&[usize]>) -> Option<Box<Triggers>>;
     /// How many columns the rows have that a routine returns.
     fn width_of(&self, desc: &RoutineDesc) -> Result<usize>;
     /// Compiles a piece of SQL of a routine.

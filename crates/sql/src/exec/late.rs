@@ -127,6 +127,9 @@ impl<W: Worker> Exec<'_, W> {
             self.check(&check, false)?;
         }
         self.after.clear();
+        if !self.fired.is_empty() && !self.goes_on {
+            self.fire_waiting()?;
+        }
         Ok(())
     }
 

@@ -36,6 +36,7 @@ mod spilled_join;
 mod spilled_window;
 pub(crate) mod subquery;
 pub(crate) mod tail;
+pub(crate) mod triggers;
 pub(crate) mod window_agg;
 mod window_frame;
 mod window_value;
@@ -144,6 +145,10 @@ pub(crate) struct Exec<'a, W> {
     pub(crate) affected: u64,
     /// To be checked when the statement is done.
     pub(crate) after: Vec<late::Check>,
+    /// Triggers that wait for the end of the statement.
+    pub(crate) fired: Vec<triggers::Fired>,
+    /// Whether the statement goes on behind this run, and its own triggers fire elsewhere: it is a COPY.
+    pub(crate) goes_on: bool,
     /// To be checked when the transaction is done.
     pub(crate) deferred: Vec<late::Check>,
     pub(crate) locking: lock::Locking,
@@ -185,6 +190,8 @@ impl<'a, W: Worker> Exec<'a, W> {
             parts: None,
             affected: 0,
             after: Vec::new(),
+            fired: Vec::new(),
+            goes_on: false,
             deferred: Vec::new(),
             locking: lock::Locking::default(),
             ticks: 0,

@@ -167,7 +167,8 @@ fn modify_table(modify: &mut Modify, used: &mut [bool]) {
         // what is done with a row that was found may read; the changes themselves come later
         Modify::Update(update) => {
             let rows = update.row.iter().copied().zip(update.old.iter().copied());
-            let kept = rows.enumerate().filter(|(column, _)| !update.columns.contains(column));
+            let sets = |column: &usize| update.set.iter().any(|(set, _)| set == column);
+            let kept = rows.enumerate().filter(|(column, _)| !sets(column));
             update.copies = kept.map(|(_, pair)| pair).filter(|(_, old)| used[*old]).collect();
             prepare(&mut update.source, used, true);
         }

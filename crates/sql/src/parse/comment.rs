@@ -2,6 +2,7 @@
 
 use super::cursor::Cursor;
 use super::lex::text_of;
+use super::routine::{Kinds, Signature};
 use scaledb_types::Result;
 
 /// What is said, and about what; without a text what was said before is forgotten.
@@ -24,6 +25,15 @@ pub(crate) enum Subject {
         column: String,
     },
     Constraint {
+        name: String,
+        schema: Option<String>,
+        table: String,
+    },
+    Routine {
+        kinds: Kinds,
+        routine: Signature,
+    },
+    Trigger {
         name: String,
         schema: Option<String>,
         table: String,
@@ -56,6 +66,13 @@ pub(super) fn comment(at: &mut Cursor<'_>) -> Result<Comment> {
         at.expect("on")?;
         let (schema, table) = qualified(at)?;
         Subject::Constraint { name, schema, table }
+    } else if at.accept("trigger") {
+        let name = at.name()?;
+        at.expect("on")?;
+        let (schema, table) = qualified(at)?;
+        Subject::Trigger { name, schema, table }
+    } else if let Some(kinds) = super::routine::kinds(at) {
+        Subject::Routine { kinds, routine: super::routine::signature(at)? }
     } else {
         at.rest();
         return Ok(Comment { subject: Subject::Other, text: None });

@@ -21,6 +21,7 @@ mod sequence;
 pub(crate) mod set_schema;
 mod strings;
 mod table;
+pub(crate) mod trigger;
 mod unknown;
 mod using;
 pub(crate) mod utility;

@@ -490,9 +490,9 @@ pub(super) fn alter(at: &mut Cursor<'_>) -> Result<AlterRoutine> {
     Ok(AlterRoutine { kinds, routine, changes })
 }
 
-/// The body's text as a statement has it: between dollars.
-pub(crate) fn dollars(body: &str) -> String {
-    let tag = (0..).map(|n| if n == 0 { "$function$".to_owned() } else { format!("$function{n}$") });
+/// A body as a statement has it: between dollars, with this word between these, or one that is not in it.
+pub(crate) fn dollars(body: &str, word: &str) -> String {
+    let tag = (0..).map(|n| if n == 0 { format!("${word}$") } else { format!("${word}{n}$") });
     let tag = tag.into_iter().find(|tag| !body.contains(tag.as_str())).unwrap_or_default();
     format!("{tag}{body}{tag}")
 }

@@ -113,6 +113,10 @@ pub(crate) enum Utility {
     CreateRoutine(Box<super::routine::CreateRoutine>),
     DropRoutines(Box<super::routine::DropRoutines>),
     AlterRoutine(Box<super::routine::AlterRoutine>),
+    CreateTrigger(Box<super::trigger::CreateTrigger>),
+    DropTrigger(Box<super::trigger::DropTrigger>),
+    RenameTrigger(Box<super::trigger::RenameTrigger>),
+    EnableTriggers(Box<super::trigger::EnableTriggers>),
     Checkpoint,
     /// Schemas and names of tables; all if there are none.
     Analyze(Vec<(Option<String>, String)>),
@@ -210,6 +214,18 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "do" => |at| Ok(Utility::Do(Box::new(super::plpgsql::do_block(at)?))),
         "create" if super::routine::is_about_routines(text) => {
             |at| Ok(Utility::CreateRoutine(Box::new(super::routine::create(at)?)))
+        }
+        "create" if super::trigger::is_about_triggers(text) => {
+            |at| Ok(Utility::CreateTrigger(Box::new(super::trigger::create(at)?)))
+        }
+        "drop" if super::trigger::is_about_triggers(text) => {
+            |at| Ok(Utility::DropTrigger(Box::new(super::trigger::drop_trigger(at)?)))
+        }
+        "alter" if super::trigger::is_about_triggers(text) => {
+            |at| Ok(Utility::RenameTrigger(Box::new(super::trigger::rename_trigger(at)?)))
+        }
+        "alter" if super::trigger::enables_triggers(text) => {
+            |at| Ok(Utility::EnableTriggers(Box::new(super::trigger::enable_triggers(at)?)))
         }
         "drop" if super::routine::is_about_routines(text) => {
             |at| Ok(Utility::DropRoutines(Box::new(super::routine::drop_routines(at)?)))

@@ -320,13 +320,6 @@ impl Expr {
         has
     }
 
-    /// Whether a function that somebody has written is called in it.
-    pub(crate) fn calls_routine(&self) -> bool {
-        let mut calls = matches!(self, Self::Routine(_));
-        self.children(&mut |child| calls |= child.calls_routine());
-        calls
-    }
-
     /// Whether its value is known without computing what may fail: it is there, or an integer that becomes wider.
     pub(crate) fn is_at_hand(&self) -> bool {
         match self {

@@ -21,6 +21,7 @@ pub(crate) mod routine;
 mod set_call;
 pub(crate) mod statistics;
 mod table;
+pub(crate) mod trigger;
 pub(crate) mod window;
 
 use expr::Expr;

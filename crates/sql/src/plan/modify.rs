@@ -1,6 +1,7 @@
 //! Statements that write, and what they check.
 
 use super::expr::Expr;
+use super::trigger::Triggers;
 use super::{BoundTable, IndexRef, Node, Slot};
 use scaledb_row::Projection;
 use std::sync::Arc;
@@ -11,6 +12,21 @@ pub(crate) enum Modify {
     Insert(Insert),
     Update(Update),
     Delete(Delete),
+}
+
+impl Modify {
+    /// The triggers that it fires, with its table.
+    pub(crate) fn triggers(&self) -> impl Iterator<Item = (&Triggers, &Arc<BoundTable>)> {
+        let (table, own, other) = match self {
+            Self::Insert(insert) => {
+                let update = insert.conflict.as_ref().and_then(|conflict| conflict.update.as_ref());
+                (&insert.table, &insert.triggers, update.and_then(|update| update.triggers.as_ref()))
+            }
+            Self::Update(update) => (&update.table, &update.triggers, None),
+            Self::Delete(delete) => (&delete.table, &delete.triggers, None),
+        };
+        own.as_ref().into_iter().chain(other).map(move |triggers| (&**triggers, table))
+    }
 }
 
 /// What is checked about a row that is written: slots hold the new row.
@@ -82,6 +98,7 @@ pub(crate) struct Insert {
     pub(crate) generated: Vec<(usize, Expr)>,
     pub(crate) checks: Checks,
     pub(crate) conflict: Option<OnConflict>,
+    pub(crate) triggers: Option<Box<Triggers>>,
     pub(crate) returning: Option<Vec<Expr>>,
     pub(crate) returning_slots: Vec<Slot>,
 }
@@ -106,6 +123,7 @@ pub(crate) struct ConflictUpdate {
     /// The columns that change.
     pub(crate) columns: Vec<usize>,
     pub(crate) filter: Option<Expr>,
+    pub(crate) triggers: Option<Box<Triggers>>,
 }
 
 /// UPDATE.
@@ -121,6 +139,9 @@ pub(crate) struct Update {
     pub(crate) row: Vec<Slot>,
     /// What is set, generated columns last: they read the new row.
     pub(crate) set: Vec<(usize, Expr)>,
+    pub(crate) triggers: Option<Box<Triggers>>,
+    /// Generated columns, over the slots of the new row, if triggers may change that before.
+    pub(crate) generated: Vec<(usize, Expr)>,
     /// The columns that are set.
     pub(crate) columns: Vec<usize>,
     /// What the new row takes over: its slots, and those of the old row, where these are loaded.
@@ -141,6 +162,7 @@ pub(crate) struct Delete {
     pub(crate) source: Node,
     pub(crate) target: usize,
     pub(crate) old: Vec<Slot>,
+    pub(crate) triggers: Option<Box<Triggers>>,
     pub(crate) checks: Checks,
     pub(crate) returning: Option<Vec<Expr>>,
     pub(crate) returning_slots: Vec<Slot>,

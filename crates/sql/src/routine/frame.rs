@@ -29,7 +29,7 @@ impl Frame {
     pub(super) fn row(&self, loaded: &Loaded, variable: VariableId) -> Result<Option<(usize, Arc<Fields>)>> {
         match &loaded.places[variable] {
             Place::Value { .. } => Ok(None),
-            Place::Row { at, fields } => Ok(Some((*at, fields.clone()))),
+            Place::Row { at, fields, .. } => Ok(Some((*at, fields.clone()))),
             Place::Record(number) => {
                 let assigned = self.records[*number].clone();
                 assigned.map(Some).ok_or_else(|| unassigned(&loaded.program.variables[variable].name))
@@ -98,7 +98,7 @@ impl Frame {
                 }
                 Ok(())
             }
-            Place::Row { at, fields: own } => {
+            Place::Row { at, fields: own, .. } => {
                 let Some(row) = row else {
                     self.values[*at..*at + own.len()].fill(Value::Null);
                     return Ok(());

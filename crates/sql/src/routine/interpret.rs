@@ -129,7 +129,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                 self.frame.values[*at] = Value::Null;
                 Ok(())
             }
-            (None, Place::Row { at, fields }) => {
+            (None, Place::Row { at, fields, .. }) => {
                 self.frame.values[*at..*at + fields.len()].fill(Value::Null);
                 Ok(())
             }

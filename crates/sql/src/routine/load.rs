@@ -7,13 +7,13 @@ use crate::parse::plpgsql::{
 };
 use crate::plan::column_types;
 use crate::plan::routine::{Fields, fields_of, result_columns};
-use scaledb_catalog::{Catalog, Language, Relation, Returned, RoutineDesc, TableDesc};
+use scaledb_catalog::{Catalog, Language, PUBLIC, Relation, Returned, RoutineDesc, TableDesc};
 use scaledb_sync::lock::Mutex;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use std::sync::Arc;
 
 /// What a trigger tells its function beside the rows: names and types, in the order of the values.
-pub(crate) const TRIGGER_VARIABLES: [(&str, Type); 10] = [
+const TRIGGER_VARIABLES: [(&str, Type); 10] = [
     ("tg_name", Type::NAME),
     ("tg_when", Type::TEXT),
     ("tg_level", Type::TEXT),
@@ -25,6 +25,24 @@ pub(crate) const TRIGGER_VARIABLES: [(&str, Type); 10] = [
     ("tg_nargs", Type::INT4),
     ("tg_argv", Type::array_of(Base::Text)),
 ];
+
+/// The rows that triggers see, and whether each is there: the first variables.
+fn trigger_rows() -> impl Iterator<Item = Outside> {
+    let rows = ["new", "old"].into_iter();
+    let rows = rows.map(|name| Outside { name: name.to_owned(), ty: DeclaredType::TriggerRow });
+    let there = || Outside { name: String::new(), ty: DeclaredType::Known(Type::BOOL) };
+    rows.chain([there(), there()])
+}
+
+/// Notes which values say whether the rows of a trigger are there.
+fn note_rows(places: &mut [Place]) {
+    for row in 0..2 {
+        let Place::Value { at, .. } = places[row + 2] else { continue };
+        if let Place::Row { is_there, .. } = &mut places[row] {
+            *is_there = Some(at);
+        }
+    }
+}
 
 /// Makes a routine ready; one that triggers call, for the rows of a table.
 ///
@@ -48,9 +66,7 @@ pub(crate) fn load(
     let type_of = |oid: u32| catalog.type_of_oid(oid).unwrap_or(Type::TEXT);
     let mut outside: Vec<Outside> = Vec::new();
     if desc.returns == Returned::Trigger {
-        for name in ["new", "old"] {
-            outside.push(Outside { name: name.to_owned(), ty: DeclaredType::TriggerRow });
-        }
+        outside.extend(trigger_rows());
         let told = TRIGGER_VARIABLES.iter();
         outside.extend(
             told.map(|(name, ty)| Outside { name: (*name).to_owned(), ty: DeclaredType::Known(*ty) }),
@@ -72,7 +88,10 @@ pub(crate) fn load(
         Language::Sql => statements(desc, outside)?,
     };
     // a table that returned columns name is one whose rows are returned
-    let (places, width, records) = places(catalog, path, &mut program, table)?;
+    let (mut places, width, records) = places(catalog, path, &mut program, table)?;
+    if desc.returns == Returned::Trigger && table.is_some() {
+        note_rows(&mut places);
+    }
     let place_of = |number: usize| match places[order[number]] {
         Place::Value { at, .. } => at,
         Place::Row { at, .. } => at,
@@ -135,6 +154,32 @@ pub(crate) fn load_block(catalog: &Catalog, path: &[String], program: &Program) 
     })
 }
 
+/// Makes the condition of a trigger ready, over the new row of its table and the old one.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn load_condition(catalog: &Catalog, text: &str, table: &TableDesc) -> Result<Loaded> {
+    let body = format!("BEGIN RETURN ({text}); END");
+    let mut program = plpgsql::program(&body, None, trigger_rows().collect())?;
+    let (mut places, width, records) = places(catalog, &[], &mut program, Some(table))?;
+    note_rows(&mut places);
+    finish(Loaded {
+        title: String::new(),
+        found: 0,
+        program,
+        places,
+        width,
+        records,
+        arguments: 0,
+        returns: Returns::Value(Type::BOOL, None),
+        set: false,
+        prefers_columns: false,
+        // names in it have the schemas of all that is not in `public`
+        path: Some(vec!["pg_catalog".to_owned(), PUBLIC.to_owned()]),
+        planned: Mutex::new(Vec::new()),
+    })
+}
+
 /// Notes where FOUND is.
 fn finish(mut loaded: Loaded) -> Result<Loaded> {
     let outermost = loaded.program.scopes.first();
@@ -162,7 +207,7 @@ fn places(
         let row = |fields: Fields, width: &mut usize| {
             let at = *width;
             *width += fields.len();
-            Place::Row { at, fields: Arc::new(fields) }
+            Place::Row { at, fields: Arc::new(fields), is_there: None }
         };
         let place = match &declaration.ty {
             DeclaredType::Known(ty) => Place::Value { at: width, ty: *ty, not_null },

@@ -21,7 +21,7 @@ mod names;
 mod raise;
 pub(crate) mod runner;
 
-use crate::parse::plpgsql::{Program, Query, Sql, Step};
+use crate::parse::plpgsql::{Program, Query, Return, Sql, Step};
 use crate::plan::cache::Held;
 use crate::plan::routine::Fields;
 use scaledb_catalog::RoutineDesc;
@@ -30,7 +30,7 @@ use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
 pub(crate) use interpret::{Finished, run};
-pub(crate) use load::{TRIGGER_VARIABLES, load, load_block, type_of_column};
+pub(crate) use load::{load, load_block, load_condition, type_of_column};
 pub(crate) use names::Names;
 
 /// How deep calls are in each other at most.
@@ -51,10 +51,11 @@ pub(crate) enum Place {
         ty: Type,
         not_null: bool,
     },
-    /// A row of a table: its fields are side by side.
+    /// A row of a table: its fields are side by side. Of a trigger's, there is a value that says whether it is there.
     Row {
         at: usize,
         fields: Arc<Fields>,
+        is_there: Option<usize>,
     },
     /// A row of whatever was assigned last; its number among those.
     Record(usize),
@@ -125,14 +126,15 @@ impl Loaded {
         found.records.iter().all(same).then(|| found.clone())
     }
 
-    /// The pieces of a body in SQL.
+    /// The pieces of a body in SQL, or of a condition.
     pub(crate) fn pieces(&self) -> Vec<&Sql> {
         let lines = self.program.block.steps.iter();
         lines
             .filter_map(|line| match &line.step {
-                Step::Perform(sql) | Step::ReturnFirst(sql) | Step::ReturnQuery(Query::Static(sql)) => {
-                    Some(sql)
-                }
+                Step::Perform(sql)
+                | Step::ReturnFirst(sql)
+                | Step::Return(Return::Value(sql))
+                | Step::ReturnQuery(Query::Static(sql)) => Some(sql),
                 _ => None,
             })
             .collect()
@@ -144,7 +146,7 @@ impl Loaded {
         for place in &self.places {
             match place {
                 Place::Value { at, ty, .. } => types[*at] = Some(*ty),
-                Place::Row { at, fields } => {
+                Place::Row { at, fields, .. } => {
                     fields.iter().enumerate().for_each(|(number, (_, ty))| types[at + number] = Some(*ty));
                 }
                 Place::Record(number) => {

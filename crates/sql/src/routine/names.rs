@@ -1,9 +1,9 @@
 //! Names of variables in pieces of SQL.
 
 use super::{Assigned, Loaded, Place};
-use crate::bind::variables::{Variable, Variables};
+use crate::bind::variables::{RowVariable, Variable, Variables};
 use crate::parse::plpgsql::{ScopeId, VariableId};
-use scaledb_types::{Result, SqlError, SqlState};
+use scaledb_types::{Result, SqlError, SqlState, Type};
 use std::cell::RefCell;
 
 /// The variables that a piece of SQL sees.
@@ -43,19 +43,22 @@ impl<'n> Names<'n> {
     }
 
     /// The fields of a row that is a variable.
-    fn fields(&self, variable: VariableId, name: &str) -> Result<Option<Vec<(String, Variable)>>> {
+    fn fields(&self, variable: VariableId, name: &str) -> Result<Option<RowVariable>> {
+        let mut there = None;
         let (at, fields) = match &self.loaded.places[variable] {
             Place::Value { .. } => return Ok(None),
-            Place::Row { at, fields } => (*at, fields.clone()),
+            Place::Row { at, fields, is_there } => {
+                there = is_there.map(|at| Variable { at, ty: Type::BOOL });
+                (*at, fields.clone())
+            }
             Place::Record(number) => {
                 self.used.borrow_mut().push(*number);
                 self.records[*number].clone().ok_or_else(|| unassigned(name))?
             }
         };
         let each = fields.iter().enumerate();
-        Ok(Some(
-            each.map(|(number, (name, ty))| (name.clone(), Variable { at: at + number, ty: *ty })).collect(),
-        ))
+        let each = each.map(|(number, (name, ty))| (name.clone(), Variable { at: at + number, ty: *ty }));
+        Ok(Some(RowVariable { fields: each.collect(), is_there: there }))
     }
 }
 
@@ -70,7 +73,7 @@ impl Variables for Names<'_> {
         let Some(record) = qualifier else { return Ok(None) };
         let Some(variable) = self.lookup(None, record) else { return Ok(None) };
         let Some(fields) = self.fields(variable, record)? else { return Ok(None) };
-        match fields.into_iter().find(|(known, _)| known == name) {
+        match fields.fields.into_iter().find(|(known, _)| known == name) {
             Some((_, found)) => Ok(Some(found)),
             None => {
                 let what = format!("record \"{record}\" has no field \"{name}\"");
@@ -79,7 +82,7 @@ impl Variables for Names<'_> {
         }
     }
 
-    fn row(&self, name: &str) -> Result<Option<Vec<(String, Variable)>>> {
+    fn row(&self, name: &str) -> Result<Option<RowVariable>> {
         match self.lookup(None, name) {
             Some(variable) => self.fields(variable, name),
             None => Ok(None),

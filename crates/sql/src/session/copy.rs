@@ -5,9 +5,11 @@ use super::copy_text::{Decoder, Encoder};
 use super::run::Target;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
 use crate::bind::names::find_relation;
+use crate::exec::triggers::Fired;
 use crate::exec::{Exec, Flow};
-use crate::memory::Reservation;
+use crate::memory::{Reservation, row_weight};
 use crate::parse::copy::{Copy, CopyFormat, CopySource};
+use crate::plan::Node;
 use crate::plan::cache::{Action, Held};
 use scaledb_engine::Engine;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
@@ -20,11 +22,19 @@ pub(super) struct CopyIn {
     types: Vec<Type>,
     table: String,
     rows: u64,
+    /// Whether the triggers before the statement have fired.
+    begun: bool,
+    /// Triggers that wait for the end, and their memory.
+    fired: Vec<Fired>,
+    reserved: Vec<Reservation>,
     /// The memory of a row that has not arrived as a whole.
     part: Option<Reservation>,
     /// Whether the statement is committed at its end.
     alone: bool,
 }
+
+/// Triggers that wait for the end of a COPY: the memory of so many is counted together.
+const WAITING: usize = 1_024;
 
 /// Bytes of a row that are not counted: a session takes as much by being there.
 const SMALL: usize = 256 << 10;
@@ -126,7 +136,18 @@ impl<E: Engine> Session<E> {
         let null: Vec<bool> = names.iter().map(|name| copy.force_null.contains(name)).collect();
         let decoder = Decoder::new(copy, names, not_null, null);
         let table = desc.name.clone();
-        self.copying = Some(CopyIn { insert, decoder, types, table, rows: 0, part: None, alone });
+        self.copying = Some(CopyIn {
+            insert,
+            decoder,
+            types,
+            table,
+            rows: 0,
+            begun: false,
+            fired: Vec::new(),
+            reserved: Vec::new(),
+            part: None,
+            alone,
+        });
         Ok(Executed::CopyIn(info))
     }
 
@@ -208,6 +229,8 @@ impl<E: Engine> Session<E> {
         // a row may never be complete
         let mut result = context.check_cancel();
         let mut values = Vec::with_capacity(copying.types.len());
+        let shape = (plan.slots, plan.scans, plan.keeps);
+        let mut fired = std::mem::take(&mut copying.fired);
         while result.is_ok() {
             values.clear();
             match copying.decoder.row(&copying.types, context.env, end, &mut values) {
@@ -218,9 +241,17 @@ impl<E: Engine> Session<E> {
                     break;
                 }
             }
-            let shape = (plan.slots, plan.scans, plan.keeps);
             let mut exec = Exec::new(&mut *worker, &context, &values, shape, std::mem::take(&mut scratch));
-            let inserted = exec.run(&plan.root, &mut |_| Ok(Flow::Continue(())));
+            exec.goes_on = true;
+            exec.fired = fired;
+            let inserted = match &plan.root {
+                Node::ModifyTable(modify) if !copying.begun => exec.begin_copy(modify),
+                _ => Ok(()),
+            };
+            copying.begun = true;
+            let inserted = inserted.and_then(|()| exec.run(&plan.root, &mut |_| Ok(Flow::Continue(()))));
+            fired = std::mem::take(&mut exec.fired);
+            let written = exec.affected;
             deferred.append(&mut exec.deferred);
             scratch = exec.take_scratch();
             if let Err(error) = inserted {
@@ -229,7 +260,13 @@ impl<E: Engine> Session<E> {
                 result = Err(error.context(copying.decoder.place(&copying.table, whole)));
                 break;
             }
-            copying.rows += 1;
+            copying.rows += written;
+            if fired.len() / WAITING > copying.reserved.len() {
+                match Reservation::new(context.budget, WAITING * row_weight(&values)) {
+                    Ok(reserved) => copying.reserved.push(reserved),
+                    Err(error) => result = Err(error),
+                }
+            }
             if copying.rows.is_multiple_of(256)
                 && let Err(error) = context.check_cancel()
             {
@@ -237,9 +274,23 @@ impl<E: Engine> Session<E> {
                 break;
             }
         }
+        if result.is_ok()
+            && end
+            && let Node::ModifyTable(modify) = &plan.root
+        {
+            let mut exec = Exec::new(&mut *worker, &context, &[], shape, std::mem::take(&mut scratch));
+            exec.fired = std::mem::take(&mut fired);
+            result = exec.end_copy(modify, !copying.begun);
+            deferred.append(&mut exec.deferred);
+            scratch = exec.take_scratch();
+        }
+        copying.fired = fired;
         scratch.clear();
         self.scratch = Some(scratch);
         self.worker = Some(worker);
+        if self.state.wrote.take() {
+            self.note_writes();
+        }
         self.transaction.deferred.append(&mut deferred);
         result.map_err(|error| self.unless_stale(error))
     }

@@ -215,6 +215,10 @@ impl<E: Engine> Session<E> {
                 | Utility::CreateRoutine(_)
                 | Utility::DropRoutines(_)
                 | Utility::AlterRoutine(_)
+                | Utility::CreateTrigger(_)
+                | Utility::DropTrigger(_)
+                | Utility::RenameTrigger(_)
+                | Utility::EnableTriggers(_)
                 | Utility::Privilege(..) => Class::Ddl,
                 Utility::Execute { name, .. } => match self.statements.get(name.as_str()) {
                     // a prepared statement is no EXECUTE

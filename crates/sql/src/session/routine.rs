@@ -111,6 +111,10 @@ impl<E: Engine> Session<E> {
                 | Utility::CreateRoutine(_)
                 | Utility::DropRoutines(_)
                 | Utility::AlterRoutine(_)
+                | Utility::CreateTrigger(_)
+                | Utility::DropTrigger(_)
+                | Utility::RenameTrigger(_)
+                | Utility::EnableTriggers(_)
         );
         if matches!(utility, Utility::Commit { .. } | Utility::Rollback { .. }) {
             let what = "invalid transaction termination";

@@ -89,6 +89,18 @@ impl<E: Engine> Session<E> {
             Utility::CreateRoutine(create) => {
                 return self.run_change(alone, |session| session.create_routine(create));
             }
+            Utility::CreateTrigger(create) => {
+                return self.run_change(alone, |session| session.create_trigger(create));
+            }
+            Utility::DropTrigger(drop) => {
+                return self.run_change(alone, |session| session.drop_trigger(drop));
+            }
+            Utility::RenameTrigger(rename) => {
+                return self.run_change(alone, |session| session.rename_trigger(rename));
+            }
+            Utility::EnableTriggers(enable) => {
+                return self.run_change(alone, |session| session.enable_triggers(enable));
+            }
             Utility::DropRoutines(drop) => {
                 return self.run_change(alone, |session| session.drop_routines(drop));
             }

@@ -2,8 +2,10 @@
 
 use super::Facts;
 use super::oids::{
-    DATABASE, DATABASE_OWNER, OWNER, TEMPORARY_SCHEMA, schema_of_oid, schema_oid, type_functions,
+    DATABASE, DATABASE_OWNER, OWNER, PG_CONSTRAINT, PG_PROC, PG_TRIGGER, TEMPORARY_SCHEMA, schema_of_oid,
+    schema_oid, type_functions,
 };
+use super::routines;
 use crate::bind::names::{is_temporary, own_schema, parse_type, split_text};
 use crate::functions::SessionFn;
 use crate::parse::lex::quoted;
@@ -25,6 +27,11 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
             | "pg_get_indexdef"
             | "pg_get_constraintdef"
             | "pg_get_viewdef"
+            | "pg_get_functiondef"
+            | "pg_get_function_result"
+            | "pg_get_function_arguments"
+            | "pg_get_function_identity_arguments"
+            | "pg_get_triggerdef"
             | "pg_get_serial_sequence"
             | "to_regclass"
             | "to_regtype"
@@ -59,7 +66,30 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             let is_enum = catalog.enum_of(oid).is_some();
             Value::Bool(!is_enum || is_visible(facts, oid))
         }),
-        "pg_function_is_visible" => oid.map_or(Value::Null, |_| Value::Bool(true)),
+        "pg_function_is_visible" => oid.map_or(Value::Null, |oid| {
+            let desc = catalog.routine(oid);
+            Value::Bool(desc.is_none_or(|desc| facts.path().contains(&desc.schema)))
+        }),
+        "pg_get_functiondef"
+        | "pg_get_function_result"
+        | "pg_get_function_arguments"
+        | "pg_get_function_identity_arguments" => {
+            let desc = oid.and_then(|oid| catalog.routine(oid));
+            let text = desc.and_then(|desc| match function.name {
+                "pg_get_functiondef" => Some(routines::definition(catalog, desc)),
+                "pg_get_function_result" => routines::result(catalog, desc),
+                name => Some(routines::arguments(catalog, desc, name == "pg_get_function_arguments")),
+            });
+            text.map_or(Value::Null, Value::from)
+        }
+        "pg_get_triggerdef" => {
+            let pretty = args.get(1).is_some_and(Value::is_true);
+            let found = catalog.tables().find_map(|table| {
+                let trigger = table.triggers.iter().find(|trigger| Some(trigger.oid) == oid)?;
+                Some(routines::trigger(catalog, table, trigger, pretty))
+            });
+            found.map_or(Value::Null, Value::from)
+        }
         "pg_my_temp_schema" => {
             let own = facts.path().iter().find(|schema| is_temporary(schema));
             Value::Oid(own.map_or(0, |schema| schema_oid(catalog, schema)))
@@ -113,6 +143,25 @@ fn is_other_temporary(facts: &dyn Facts, oid: u32) -> Value {
     Value::Bool(oid & TEMPORARY_SCHEMA != 0 && !own)
 }
 
+/// The routine of a name.
+///
+/// # Errors
+/// 42725 if there are several.
+fn routine_named(facts: &dyn Facts, text: &str) -> Result<Option<u32>> {
+    let Some((schema, name)) = crate::bind::names::split_text(text) else { return Ok(None) };
+    let within = |known: &str| match &schema {
+        Some(schema) => schema == known,
+        None => facts.path().iter().any(|path| path == known),
+    };
+    let mut found = facts.catalog().routines_named(&name).filter(|desc| within(&desc.schema));
+    let first = found.next().map(|desc| desc.oid);
+    if found.next().is_some() {
+        let what = format!("more than one function named \"{name}\"");
+        return Err(SqlError::new(SqlState::AMBIGUOUS_FUNCTION, what));
+    }
+    Ok(first)
+}
+
 /// The name of a user.
 fn user_name(facts: &dyn Facts, oid: u32) -> Value {
     match oid {
@@ -143,6 +192,7 @@ fn format_type(facts: &dyn Facts, oid: Option<u32>, typmod: Option<i64>) -> Valu
     let Some(oid) = oid else { return Value::Null };
     match (facts.catalog().type_of_oid(oid), typmod.and_then(|typmod| i32::try_from(typmod).ok())) {
         _ if oid == 0 => Value::text("-"),
+        _ if oid == routines::TRIGGER => Value::text("trigger"),
         (None, _) => Value::text("???"),
         (Some(ty), Some(typmod)) => with_schema(facts, ty, ty.with_typmod(typmod).to_string()).into(),
         (Some(ty), None) => with_schema(facts, ty, ty.sql_name()).into(),
@@ -208,7 +258,12 @@ fn comment(catalog: &Catalog, oid: u32, class: Option<&str>, number: i32) -> Val
     let mut all = super::pg_catalog::pg_description::comments(catalog);
     let found = all.find(|comment| {
         let of_class = class.is_none_or(|class| {
-            let kind = if comment.of_constraint { "pg_constraint" } else { "pg_class" };
+            let kind = match comment.class {
+                PG_CONSTRAINT => "pg_constraint",
+                PG_PROC => "pg_proc",
+                PG_TRIGGER => "pg_trigger",
+                _ => "pg_class",
+            };
             class == kind
         });
         comment.oid == oid && comment.column == number && of_class
@@ -338,6 +393,7 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
                 let name = text.strip_prefix("pg_catalog.").unwrap_or(text);
                 match type_functions().find(|(_, function)| *function == name) {
                     Some((oid, _)) => Ok(Value::Oid(oid)),
+                    None if let Some(oid) = routine_named(facts, text)? => Ok(Value::Oid(oid)),
                     None => {
                         undefined(SqlState::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist"))
                     }
@@ -370,6 +426,11 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
         Base::Regrole if *oid == DATABASE_OWNER => "pg_database_owner".to_owned(),
         Base::Regproc => match type_functions().find(|(known, _)| known == oid) {
             Some((_, name)) => name.to_owned(),
+            None if let Some(desc) = catalog.routine(*oid) => {
+                let seen = facts.path().contains(&desc.schema);
+                let schema = if seen { String::new() } else { format!("{}.", quoted(&desc.schema)) };
+                format!("{schema}{}", quoted(&desc.name))
+            }
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
         },

@@ -5,6 +5,7 @@ mod information_schema;
 mod oids;
 mod pg_catalog;
 pub(crate) mod printed;
+mod routines;
 mod table;
 
 use crate::activity::Known;

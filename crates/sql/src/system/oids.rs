@@ -31,6 +31,9 @@ pub(super) const DATABASE: u32 = 5;
 pub(super) const PG_CLASS: u32 = 1_259;
 /// The oid of the catalog of constraints, `pg_constraint`.
 pub(super) const PG_CONSTRAINT: u32 = 2_606;
+/// The oids of the catalogs of functions and of triggers, `pg_proc` and `pg_trigger`.
+pub(super) const PG_PROC: u32 = 1_255;
+pub(super) const PG_TRIGGER: u32 = 2_620;
 pub(super) const HEAP: u32 = 2;
 pub(super) const BTREE: u32 = 403;
 

@@ -10,16 +10,18 @@ use sqlparser::ast::{DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArgum
 
 /// The default of a column: a literal with its type, a sequence by the name that finds it.
 pub(super) fn printed_default(catalog: &Catalog, column: &ColumnDesc, text: &str) -> String {
+    printed_as(catalog, column_type(catalog, column).unwrap_or(Type::TEXT), text)
+}
+
+/// The default of something of a type.
+pub(super) fn printed_as(catalog: &Catalog, ty: Type, text: &str) -> String {
     let Ok(expr) = crate::parse::expression(text) else { return text.to_owned() };
     match &expr {
-        Expr::Value(value) => {
-            let ty = column_type(catalog, column).map_or_else(|_| "text".to_owned(), type_name);
-            match (&value.value, literal_text(&value.value)) {
-                (_, Some(literal)) => format!("'{}'::{ty}", literal.replace('\'', "''")),
-                (Value::Null, _) => format!("NULL::{ty}"),
-                _ => text.to_owned(),
-            }
-        }
+        Expr::Value(value) => match (&value.value, literal_text(&value.value)) {
+            (_, Some(literal)) => format!("'{}'::{}", literal.replace('\'', "''"), type_name(ty)),
+            (Value::Null, _) => format!("NULL::{}", type_name(ty)),
+            _ => text.to_owned(),
+        },
         Expr::Function(function) => match (sequence(function), function.name.to_string().as_str()) {
             (Some(name), "nextval") => format!("nextval('{}'::regclass)", found_by(catalog, &name)),
             _ => text.to_owned(),

@@ -129,7 +129,7 @@ fn harmful_blocks_are_refused_in_order<E: Engine>(db: Database<E>) {
         (&format!("begin perform {parentheses}; end"), "54001"),
         ("begin perform 'open; end", "42601"),
         ("begin if case when then", "42601"),
-        ("begin raise", "0A000"),
+        ("begin raise", "42601"),
         ("begin raise notice '%', ; end", "42601"),
         ("begin null; exception when sqlstate 'ABC' then null; end", "42601"),
         ("begin null; exception end", "42601"),

@@ -6,6 +6,7 @@ use crate::bind::scope::ScopeTable;
 use crate::bind::{Binder, Bound, Output, Typed, unsupported};
 use crate::parse::marked;
 use crate::plan::expr::Expr;
+use crate::plan::trigger::Event;
 use crate::plan::{BoundTable, Insert, Kind, Modify, Node};
 use scaledb_catalog::Identity;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -94,6 +95,7 @@ impl Binder<'_> {
             scalar: false,
         }];
         let (returning, returning_slots, output) = self.returning(insert.returning.as_deref())?;
+        let triggers = self.triggers(&table, Event::Insert, None);
         let insert = Insert {
             table,
             source,
@@ -103,6 +105,7 @@ impl Binder<'_> {
             generated,
             checks,
             conflict,
+            triggers,
             returning,
             returning_slots,
         };

@@ -10,6 +10,7 @@ use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::optimize;
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
+use crate::plan::trigger::{Event, Triggers};
 use crate::plan::{BoundTable, Checks, Delete, ForeignKey, Kind, Modify, Node, Slot, Update};
 use scaledb_catalog::{Identity, Relation};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -206,6 +207,13 @@ impl Binder<'_> {
         })
     }
 
+    /// The triggers that an event fires; with the columns that an UPDATE sets.
+    fn triggers(&mut self, table: &BoundTable, event: Event, set: Option<&[usize]>) -> Option<Box<Triggers>> {
+        let triggers = Triggers::of(self.catalog, &table.desc, event, set)?;
+        self.relations.extend(triggers.all().map(|trigger| trigger.function.oid));
+        Some(triggers)
+    }
+
     fn returning(&mut self, items: Option<&[SelectItem]>) -> Result<Returning> {
         let Some(items) = items else { return Ok((None, Vec::new(), Vec::new())) };
         let mut output = self.projection(items, true)?;
@@ -272,9 +280,20 @@ impl Binder<'_> {
         let source = self.rows(leaf, from, update.selection.as_ref())?;
         let row = self.new_slots(table.types.len());
         let (mut set, generated) = self.assignments(&table, &update.assignments, &row)?;
+        let assigned: Vec<usize> = set.iter().chain(&generated).map(|(position, _)| *position).collect();
+        let triggers = self.triggers(&table, Event::Update, Some(&assigned));
+        let changed = triggers.as_ref().is_some_and(|triggers| !triggers.before_row.is_empty());
+        let seen = triggers.as_ref().is_some_and(|triggers| triggers.see_rows());
         // they read the slots of the new row, which has the other values by then
-        set.extend(generated);
-        let columns: Vec<usize> = set.iter().map(|(position, _)| *position).collect();
+        let (columns, generated) = match (seen, changed) {
+            // triggers may change any column
+            (_, true) => ((0..table.types.len()).collect(), self.generated(&table, &row, None)?),
+            (true, false) => (assigned, generated),
+            (false, false) => {
+                set.extend(generated);
+                (assigned, Vec::new())
+            }
+        };
         let moves = table.primary.iter().any(|part| columns.contains(&part.position));
         let checks = self.checks(&table, &row, Some(&columns))?;
         // RETURNING sees the new row where the old one was
@@ -285,7 +304,7 @@ impl Binder<'_> {
         }
         let (returning, returning_slots, output) = self.returning(update.returning.as_deref())?;
         // columns of the new row that an expression reads are copied from the old one
-        let mut whole = moves || checks.compares();
+        let mut whole = moves || checks.compares() || seen;
         whole |= !checks.checks.is_empty() && checks.checks.iter().any(|(_, check)| check.needs_worker());
         for (position, (&old, &new)) in old.iter().zip(&row).enumerate() {
             if whole || self.used[new] || checks.not_null.contains(&position) {
@@ -300,6 +319,8 @@ impl Binder<'_> {
             old,
             row,
             set,
+            triggers,
+            generated,
             columns,
             copies: Vec::new(),
             moves,
@@ -308,7 +329,7 @@ impl Binder<'_> {
             returning,
             returning_slots,
         };
-        for (_, expr) in &update.set {
+        for (_, expr) in update.set.iter().chain(&update.generated) {
             self.mark(expr);
         }
         let node = Node::ModifyTable(Box::new(Modify::Update(update)));
@@ -342,7 +363,12 @@ impl Binder<'_> {
         let (not_null, checks, references, late) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let checks = Checks { not_null, checks, references, referred, late };
         let (returning, returning_slots, output) = self.returning(delete.returning.as_deref())?;
-        let delete = Delete { table, source, target: number, old, checks, returning, returning_slots };
+        let triggers = self.triggers(&table, Event::Delete, None);
+        if triggers.as_ref().is_some_and(|triggers| triggers.see_rows()) {
+            old.iter().for_each(|&slot| self.used[slot] = true);
+        }
+        let delete =
+            Delete { table, source, target: number, old, triggers, checks, returning, returning_slots };
         let node = Node::ModifyTable(Box::new(Modify::Delete(delete)));
         Ok((Bound::new(node, output), Kind::Delete))
     }

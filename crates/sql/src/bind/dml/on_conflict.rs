@@ -6,6 +6,7 @@ use crate::bind::scope::{ScopeColumn, ScopeTable};
 use crate::optimize;
 use crate::parse::marked;
 use crate::plan::expr::Expr;
+use crate::plan::trigger::Event;
 use crate::plan::{BoundTable, ConflictUpdate, IndexRef, OnConflict, Slot};
 use scaledb_catalog::IndexDesc;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -130,8 +131,15 @@ impl Binder<'_> {
         };
         let mut exprs = set.iter().map(|(_, expr)| expr).chain(&filter);
         self.writes |= exprs.any(Expr::needs_worker);
-        let columns = set.iter().chain(&generated).map(|(column, _)| *column).collect();
-        Ok(ConflictUpdate { existing, set, generated, columns, filter })
+        let mut columns: Vec<usize> = set.iter().chain(&generated).map(|(column, _)| *column).collect();
+        let mut generated = generated;
+        let triggers = self.triggers(table, Event::Update, Some(&columns));
+        if triggers.as_ref().is_some_and(|triggers| !triggers.before_row.is_empty()) {
+            // they may change any column
+            columns = (0..table.types.len()).collect();
+            generated = self.generated(table, row, None)?;
+        }
+        Ok(ConflictUpdate { existing, set, generated, columns, filter, triggers })
     }
 
     /// The unique indexes of some rows whose condition follows from that of ON CONFLICT.

@@ -12,6 +12,9 @@ use scaledb_types::{Result, Value};
 
 impl<'a, W: Worker> Exec<'a, W> {
     pub(super) fn delete(&mut self, delete: &Delete, next: Next<'_, 'a, W>) -> Result<()> {
+        if let Some(triggers) = delete.triggers.as_deref().filter(|triggers| triggers.see_rows()) {
+            return self.delete_triggered(delete, triggers, next);
+        }
         if is_point(&delete.source) && self.parts.is_none() {
             self.delete_point(delete, next)
         } else {
@@ -88,7 +91,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Notes what a delete means for foreign keys.
-    fn note_delete(&mut self, checks: &Checks, old: &[Value]) {
+    pub(super) fn note_delete(&mut self, checks: &Checks, old: &[Value]) {
         for key in &checks.referred {
             let values = key.to_columns.iter().map(|&column| old[column].clone()).collect();
             self.note(Check::referred(key.clone(), values, None));

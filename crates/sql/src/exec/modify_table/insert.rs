@@ -94,6 +94,14 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn insert_row(&mut self, state: &mut Inserting<'_>, next: Next<'_, 'a, W>) -> Result<()> {
         let insert = state.insert;
         let table = &*insert.table;
+        if let Some(triggers) = insert.triggers.as_deref().filter(|triggers| !triggers.before_row.is_empty())
+        {
+            let new = self.copy(&insert.row).into_vec();
+            let Some(new) = self.fire_before(triggers, &insert.table, None, Some(new))? else {
+                return Ok(());
+            };
+            self.restore(&insert.row, &new);
+        }
         self.generate(&insert.generated, &insert.row)?;
         self.check_row(table, &insert.checks, &insert.row)?;
         if let Some(OnConflict { index: Some(IndexRef::Secondary(number)), .. }) = &insert.conflict
@@ -154,6 +162,10 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Notes that the row of the slots is inserted.
     pub(in crate::exec) fn inserted(&mut self, insert: &Insert, next: Next<'_, 'a, W>) -> Result<()> {
         self.wrote(insert.table.desc.oid, Write::Insert);
+        if let Some(triggers) = &insert.triggers {
+            let new = self.copy(&insert.row);
+            self.fire_after(triggers, &insert.table, None, Some(&new))?;
+        }
         for key in &insert.checks.references {
             let values = self.key_values(&key.from_columns, &insert.row);
             self.note(Check::referring(key.clone(), values)?);

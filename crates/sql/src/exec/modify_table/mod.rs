@@ -8,6 +8,7 @@ mod delete;
 mod insert;
 mod on_conflict;
 mod row_writes;
+mod triggered;
 mod update;
 
 pub(super) use insert::Inserting;
@@ -38,6 +39,9 @@ fn repeats(source: &Node) -> bool {
 impl<'a, W: Worker> Exec<'a, W> {
     /// Runs a statement that writes; `next` gets the rows of RETURNING.
     pub(super) fn modify_table(&mut self, modify: &Modify, next: Next<'_, 'a, W>) -> Result<Flow> {
+        if modify.triggers().next().is_some() {
+            self.begin_triggers(modify)?;
+        }
         match modify {
             Modify::Insert(insert) => self.insert(insert, next)?,
             Modify::Update(update) => self.update(update, next)?,
@@ -46,7 +50,48 @@ impl<'a, W: Worker> Exec<'a, W> {
         if self.parts.is_none() {
             self.check_noted()?;
         }
+        if !self.goes_on && modify.triggers().next().is_some() {
+            self.end_triggers(modify)?;
+        }
         Ok(Flow::Continue(()))
+    }
+
+    /// Fires the triggers before a statement.
+    #[cold]
+    pub(crate) fn begin_triggers(&mut self, modify: &Modify) -> Result<()> {
+        for (triggers, table) in modify.triggers() {
+            self.admit_triggers(triggers)?;
+            if !self.goes_on {
+                self.fire_statement(&triggers.before_statement, table, triggers.event)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fires the triggers before a COPY, whose rows are inserted one by one.
+    pub(crate) fn begin_copy(&mut self, modify: &Modify) -> Result<()> {
+        for (triggers, table) in modify.triggers() {
+            self.fire_statement(&triggers.before_statement, table, triggers.event)?;
+        }
+        Ok(())
+    }
+
+    /// Fires the triggers behind a COPY: those that have waited for its rows, and those of the statement.
+    pub(crate) fn end_copy(&mut self, modify: &Modify, empty: bool) -> Result<()> {
+        if empty {
+            self.begin_copy(modify)?;
+        }
+        self.fire_waiting()?;
+        self.end_triggers(modify)
+    }
+
+    /// Fires the triggers behind a statement.
+    #[cold]
+    pub(crate) fn end_triggers(&mut self, modify: &Modify) -> Result<()> {
+        for (triggers, table) in modify.triggers() {
+            self.fire_statement(&triggers.after_statement, table, triggers.event)?;
+        }
+        Ok(())
     }
 
     /// Counts a row that is written.

@@ -23,7 +23,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let insert = state.insert;
         let table = &*insert.table;
         let update = insert.conflict.as_ref().and_then(|conflict| conflict.update.as_deref());
-        let Some(ConflictUpdate { existing, set, generated, columns, filter }) = update else {
+        let Some(ConflictUpdate { existing, set, generated, columns, filter, triggers }) = update else {
             return Ok(());
         };
         self.reserve_existing(table, index, key)?;
@@ -46,6 +46,13 @@ impl<'a, W: Worker> Exec<'a, W> {
         for (column, value) in changed {
             self.frame[insert.row[column]] = value;
         }
+        if let Some(triggers) = triggers.as_deref().filter(|triggers| !triggers.before_row.is_empty()) {
+            let (old, new) = (self.copy(existing), self.copy(&insert.row).into_vec());
+            let Some(new) = self.fire_before(triggers, &insert.table, Some(&old), Some(new))? else {
+                return Ok(());
+            };
+            self.restore(&insert.row, &new);
+        }
         self.generate(generated, &insert.row)?;
         self.check_row(table, &insert.checks, &insert.row)?;
         let all = Projection::all(&table.info.schema);
@@ -63,6 +70,9 @@ impl<'a, W: Worker> Exec<'a, W> {
             state.touched.insert(row);
         }
         self.note_update(&insert.table, &insert.checks, &old, &new)?;
+        if let Some(triggers) = triggers {
+            self.fire_after(triggers, &insert.table, Some(&old), Some(&new))?;
+        }
         state.touched.insert(id);
         self.wrote(insert.table.desc.oid, Write::Update);
         self.returning(insert.returning.as_deref(), &insert.returning_slots, next)

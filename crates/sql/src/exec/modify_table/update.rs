@@ -14,7 +14,7 @@ use scaledb_types::{Result, SqlError, Value};
 use std::sync::Arc;
 
 /// How an UPDATE locks its rows: keys that others may refer to are locked more strongly.
-fn mode_of(update: &Update) -> Mode {
+pub(super) fn mode_of(update: &Update) -> Mode {
     let desc = &update.table.desc;
     let unique = (0..update.table.secondary.len()).filter(|&number| desc.indexes[number].is_key());
     let keys = unique.flat_map(|number| &update.table.secondary[number]).chain(&update.table.primary);
@@ -29,6 +29,9 @@ fn needs_old(update: &Update) -> bool {
 
 impl<'a, W: Worker> Exec<'a, W> {
     pub(super) fn update(&mut self, update: &Update, next: Next<'_, 'a, W>) -> Result<()> {
+        if let Some(triggers) = update.triggers.as_deref().filter(|triggers| triggers.see_rows()) {
+            return self.update_triggered(update, triggers, next);
+        }
         if is_point(&update.source) && !update.moves && self.parts.is_none() {
             self.update_point(update, next)
         } else {
@@ -126,7 +129,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Computes the new row of an UPDATE into its slots.
-    fn new_row(&mut self, update: &Update) -> Result<()> {
+    pub(super) fn new_row(&mut self, update: &Update) -> Result<()> {
         for &(new, old) in &update.copies {
             self.frame[new] = self.frame[old].clone();
         }
@@ -153,7 +156,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// `check_row` of a row that an UPDATE changes.
-    fn check_update(&mut self, update: &Update, row: RowId) -> Result<()> {
+    pub(super) fn check_update(&mut self, update: &Update, row: RowId) -> Result<()> {
         let table = &*update.table;
         let checked = self.check_row(table, &update.checks, &update.row);
         let Err(error) = checked else { return Ok(()) };

@@ -65,9 +65,18 @@ impl<E: Engine> Session<E> {
                 let oid = desc.constraints().find(|(known, _)| known == name).ok_or_else(none)?.1;
                 (relation, About::Constraint(oid))
             }
+            Subject::Routine { kinds, routine } => {
+                self.begin_change()?;
+                self.comment_on_routine(*kinds, routine, comment.text.as_deref())?;
+                return Ok(Tag::plain("COMMENT"));
+            }
+            Subject::Trigger { name, schema, table } => {
+                self.begin_change()?;
+                self.comment_on_trigger(name, &(schema.clone(), table.clone()), comment.text.as_deref())?;
+                return Ok(Tag::plain("COMMENT"));
+            }
             Subject::Other => {
-                let what =
-                    "comments are kept for tables, views, sequences, indexes, columns and constraints only";
+                let what = "comments are kept for tables, views, sequences, indexes, columns, constraints, functions and triggers only";
                 self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
                 return Ok(Tag::plain("COMMENT"));
             }

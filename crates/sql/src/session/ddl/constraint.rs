@@ -181,7 +181,11 @@ impl<E: Engine> Session<E> {
                 let ast = crate::parse::expression(&check.expression)?;
                 let condition = binder.condition(&ast, "CHECK")?;
                 if condition.needs_worker() {
-                    return Err(SqlError::unsupported("cannot use subquery in check constraint"));
+                    let what = match condition.has_subquery() {
+                        true => "cannot use subquery in check constraint",
+                        false => "functions that were created are not supported in check constraints",
+                    };
+                    return Err(SqlError::unsupported(what));
                 }
             }
             for position in 0..table.types.len() {

@@ -7,7 +7,7 @@ use crate::bind::names::split;
 use crate::exec::context::Host;
 use crate::parse::marked;
 use crate::plan::BoundTable;
-use scaledb_catalog::Relation;
+use scaledb_catalog::{Relation, TriggerTiming};
 use scaledb_engine::{Engine, Order, Range, Worker};
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -294,6 +294,9 @@ impl<E: Engine> Session<E> {
         for table in &tables {
             self.check_not_pending(table.desc.oid, "TRUNCATE")?;
         }
+        for table in &tables {
+            self.fire_truncate(table, TriggerTiming::Before)?;
+        }
         let replaced = self.replace_large(&tables)?;
         for table in &tables {
             if !replaced.contains(&table.desc.oid) {
@@ -316,6 +319,9 @@ impl<E: Engine> Session<E> {
                     self.restart((*sequence).clone(), sequence.start)?;
                 }
             }
+        }
+        for table in &tables {
+            self.fire_truncate(table, TriggerTiming::After)?;
         }
         Ok(Tag::plain("TRUNCATE TABLE"))
     }

@@ -36,6 +36,9 @@ impl<E: Engine> Session<E> {
         let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
         for (at, &token) in tokens.all.iter().enumerate() {
             let with_schema = match token.kind {
+                Kind::Word | Kind::Quoted if types && tokens.is_call(at) => {
+                    name_of(token, text).and_then(|name| self.schema_of_routine(&name))
+                }
                 Kind::Word | Kind::Quoted if types && tokens.is_type(at) => {
                     name_of(token, text).and_then(|name| self.schema_of_type(&name))
                 }
@@ -60,6 +63,13 @@ impl<E: Engine> Session<E> {
         let find = |name: &str| find_enum(&self.state.catalog, &self.state.path, None, name);
         let desc = find(name).or_else(|| find(name.strip_prefix('_')?))?;
         (desc.schema != PUBLIC).then(|| qualified(&desc.schema, name))
+    }
+
+    /// The name of a routine with its schema, unless that is `public`.
+    fn schema_of_routine(&self, name: &str) -> Option<String> {
+        let all = || self.state.catalog.routines_named(name);
+        let found = self.state.path.iter().find_map(|schema| all().find(|desc| desc.schema == *schema))?;
+        (found.schema != PUBLIC).then(|| qualified(&found.schema, name))
     }
 
     /// A literal that names a relation or an enum type, with its schema.
@@ -104,6 +114,11 @@ impl Tokens<'_> {
             at > 0 && (self.sign(at - 1, sign) || self.all[at - 1].is(self.text, word))
         };
         behind("::", "as") && !self.sign(at + 1, ".")
+    }
+
+    /// Whether a name without a schema is that of a function that is called.
+    fn is_call(&self, at: usize) -> bool {
+        self.sign(at + 1, "(") && !(at > 0 && self.sign(at - 1, "."))
     }
 
     /// The type at a place, if literals of it name something.

@@ -21,6 +21,7 @@ mod routines;
 mod schemas;
 mod sequence;
 mod spread;
+mod triggers;
 
 use super::Session;
 use crate::api::{Severity, Tag};

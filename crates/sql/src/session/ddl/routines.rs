@@ -506,6 +506,19 @@ impl<E: Engine> Session<E> {
         }))
     }
 
+    /// COMMENT ON FUNCTION and its like.
+    pub(super) fn comment_on_routine(
+        &mut self,
+        kinds: Kinds,
+        signature: &Signature,
+        text: Option<&str>,
+    ) -> Result<()> {
+        let mut desc = (*self.routine_named(kinds, signature)?).clone();
+        desc.comment = text.filter(|text| !text.is_empty()).map(str::to_owned);
+        self.put_routine(desc);
+        Ok(())
+    }
+
     fn check_free_routine(&self, desc: &RoutineDesc) -> Result<()> {
         if self.state.catalog.routines_named(&desc.name).any(|other| other.has_signature_of(desc)) {
             let what = format!(

@@ -8,7 +8,8 @@ use crate::bind::{Keys, Lookup};
 use crate::exec::context::{Host, SettingsMark};
 use crate::functions::SessionFn;
 use crate::plan::cache::Compiled;
-use crate::plan::{Computed, Plan};
+use crate::plan::trigger::{Event, Trigger, Triggers};
+use crate::plan::{BoundTable, Computed, Plan};
 use crate::routine::{Loaded, Piece};
 use crate::system;
 use scaledb_catalog::RoutineDesc;
@@ -143,6 +144,16 @@ impl<E: Engine> Host for SessionState<E> {
 
     fn routine(&self, desc: &Arc<RoutineDesc>, table: Option<u32>) -> Result<Arc<Loaded>> {
         self.loaded(desc, table)
+    }
+
+    fn condition(&self, trigger: &Trigger, table: &BoundTable) -> Result<Arc<Loaded>> {
+        self.loaded_condition(trigger, table)
+    }
+
+    fn triggers_of(&self, table: &BoundTable, event: Event, set: Option<&[usize]>) -> Option<Box<Triggers>> {
+        let triggers = Triggers::of(&self.catalog, &table.desc, event, set)?;
+        triggers.all().for_each(|trigger| self.used.note(trigger.function.oid));
+        Some(triggers)
     }
 
     fn width_of(&self, desc: &RoutineDesc) -> Result<usize> {

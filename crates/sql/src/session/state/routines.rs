@@ -1,8 +1,9 @@
 //! Routines as statements at work call them: made ready once, and their pieces of SQL compiled.
 
 use super::SessionState;
-use crate::plan::Plan;
-use crate::routine::{Loaded, load};
+use crate::plan::trigger::Trigger;
+use crate::plan::{BoundTable, Plan};
+use crate::routine::{Loaded, load, load_condition};
 use scaledb_catalog::RoutineDesc;
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -28,6 +29,21 @@ impl<E: Engine> SessionState<E> {
             routines.clear();
         }
         routines.insert(key, loaded.clone());
+        Ok(loaded)
+    }
+
+    /// The condition of a trigger, ready to run.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn loaded_condition(&self, trigger: &Trigger, table: &BoundTable) -> Result<Arc<Loaded>> {
+        let key = (trigger.desc.oid, table.desc.oid);
+        if let Some(known) = self.routines.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let text = trigger.desc.condition.as_deref().unwrap_or("true");
+        let loaded = Arc::new(load_condition(&self.catalog, text, &table.desc)?);
+        self.routines.borrow_mut().insert(key, loaded.clone());
         Ok(loaded)
     }
 

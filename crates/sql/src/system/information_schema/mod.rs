@@ -4,10 +4,12 @@ mod columns;
 mod constraint_column_usage;
 mod key_column_usage;
 mod referential_constraints;
+mod routines;
 mod schemata;
 mod sequences;
 mod table_constraints;
 mod tables;
+mod triggers;
 mod views;
 
 use super::table::SystemCatalog;
@@ -24,6 +26,8 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &sequences::TABLE,
     &constraint_column_usage::TABLE,
     &referential_constraints::TABLE,
+    &routines::TABLE,
+    &triggers::TABLE,
 ];
 
 /// Constraints of a table: name, kind, columns, deferrable, deferred.

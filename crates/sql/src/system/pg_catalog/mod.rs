@@ -12,6 +12,7 @@ pub(super) mod pg_description;
 mod pg_enum;
 mod pg_index;
 mod pg_indexes;
+mod pg_language;
 mod pg_locks;
 mod pg_namespace;
 mod pg_proc;
@@ -23,6 +24,7 @@ mod pg_stat_activity;
 mod pg_statio_all_tables;
 mod pg_tables;
 mod pg_tablespace;
+mod pg_trigger;
 mod pg_type;
 mod pg_user;
 mod pg_views;
@@ -68,7 +70,7 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &without_rows::PG_PUBLICATION_REL,
     &without_rows::PG_PUBLICATION_NAMESPACE,
     &without_rows::PG_STATISTIC_EXT,
-    &without_rows::PG_TRIGGER,
+    &pg_trigger::TABLE,
     &without_rows::PG_REWRITE,
     &pg_enum::TABLE,
     &without_rows::PG_RANGE,
@@ -99,4 +101,5 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &scaledb_stat_hot_keys::TABLE,
     &scaledb_stat_transactions::TABLE,
     &scaledb_status::TABLE,
+    &pg_language::TABLE,
 ];

@@ -1,7 +1,7 @@
 //! `pg_description`: what COMMENT ON has said.
 
 use crate::system::Facts;
-use crate::system::oids::{PG_CLASS, PG_CONSTRAINT};
+use crate::system::oids::{PG_CLASS, PG_CONSTRAINT, PG_PROC, PG_TRIGGER};
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::{About, Catalog, Relation};
 use scaledb_types::{Result, Type};
@@ -20,7 +20,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         .map(|comment| {
             Row::of(&TABLE)
                 .oid("objoid", comment.oid)
-                .oid("classoid", if comment.of_constraint { PG_CONSTRAINT } else { PG_CLASS })
+                .oid("classoid", comment.class)
                 .int4("objsubid", comment.column)
                 .text("description", comment.text)
         })
@@ -30,8 +30,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
 /// What COMMENT ON has said.
 pub(in crate::system) struct Comment<'c> {
     pub(in crate::system) oid: u32,
-    /// Of a constraint: an index may have the same oid.
-    pub(in crate::system) of_constraint: bool,
+    /// The catalog that the object is in: an index may have the oid of a constraint.
+    pub(in crate::system) class: u32,
     /// The number of a column; 0 for the whole.
     pub(in crate::system) column: i32,
     pub(in crate::system) text: &'c str,
@@ -39,7 +39,16 @@ pub(in crate::system) struct Comment<'c> {
 
 /// The comments on all objects.
 pub(in crate::system) fn comments(catalog: &Catalog) -> impl Iterator<Item = Comment<'_>> {
-    catalog.relations().flat_map(|relation| {
+    let of_routines = catalog.routines().filter_map(|desc| {
+        let text = desc.comment.as_deref()?;
+        Some(Comment { oid: desc.oid, class: PG_PROC, column: 0, text })
+    });
+    let triggers = catalog.tables().flat_map(|table| &table.triggers);
+    let of_triggers = triggers.filter_map(|trigger| {
+        let text = trigger.comment.as_deref()?;
+        Some(Comment { oid: trigger.oid, class: PG_TRIGGER, column: 0, text })
+    });
+    let of_relations = catalog.relations().flat_map(|relation| {
         let comments = match relation {
             Relation::Table(table) => &table.comments,
             Relation::View(view) => &view.comments,
@@ -50,13 +59,14 @@ pub(in crate::system) fn comments(catalog: &Catalog) -> impl Iterator<Item = Com
             _ => true,
         });
         there.map(|comment| {
-            let (oid, of_constraint, column) = match comment.about {
-                About::Relation => (relation.oid(), false, 0),
-                About::Column(number) => (relation.oid(), false, i32::from(number)),
-                About::Index(oid) => (oid, false, 0),
-                About::Constraint(oid) => (oid, true, 0),
+            let (oid, class, column) = match comment.about {
+                About::Relation => (relation.oid(), PG_CLASS, 0),
+                About::Column(number) => (relation.oid(), PG_CLASS, i32::from(number)),
+                About::Index(oid) => (oid, PG_CLASS, 0),
+                About::Constraint(oid) => (oid, PG_CONSTRAINT, 0),
             };
-            Comment { oid, of_constraint, column, text: &comment.text }
+            Comment { oid, class, column, text: &comment.text }
         })
-    })
+    });
+    of_relations.chain(of_routines).chain(of_triggers)
 }

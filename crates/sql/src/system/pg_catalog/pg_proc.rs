@@ -1,25 +1,97 @@
-//! `pg_proc`: the functions that clients look up.
+//! `pg_proc`: functions and procedures that somebody has written, and those of the system that clients look up.
 
 use crate::system::Facts;
-use crate::system::oids::{OWNER, type_functions};
-use crate::system::table::{Row, SystemCatalog};
-use scaledb_types::{Result, Type};
+use crate::system::oids::{OWNER, row_type, schema_oid, type_functions};
+use crate::system::routines::{TRIGGER, language_oid};
+use crate::system::table::{OIDS, Row, SystemCatalog, vector};
+use scaledb_catalog::{Catalog, ParameterMode, Returned, RoutineDesc, RoutineKind, Volatility};
+use scaledb_types::{Array, Base, Result, Type, Value};
+use std::sync::Arc;
+
+const TEXTS: Type = Type::array_of(Base::Text);
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_proc", oid: 1255, rows,
     columns: &[
         ("oid", Type::OID), ("proname", Type::NAME), ("pronamespace", Type::OID), ("proowner", Type::OID),
-        ("prolang", Type::OID), ("prokind", Type::CHAR), ("prorettype", Type::OID),
-        ("proargtypes", Type::OIDVECTOR), ("pronargs", Type::INT2), ("proretset", Type::BOOL),
+        ("prolang", Type::OID), ("procost", Type::FLOAT4), ("prorows", Type::FLOAT4), ("provariadic", Type::OID),
+        ("prosupport", Type::OID), ("prokind", Type::CHAR), ("prosecdef", Type::BOOL),
+        ("proleakproof", Type::BOOL), ("proisstrict", Type::BOOL), ("proretset", Type::BOOL),
+        ("provolatile", Type::CHAR), ("proparallel", Type::CHAR), ("pronargs", Type::INT2),
+        ("pronargdefaults", Type::INT2), ("prorettype", Type::OID), ("proargtypes", Type::OIDVECTOR),
+        ("proallargtypes", OIDS), ("proargmodes", Type::array_of(Base::Char)), ("proargnames", TEXTS),
+        ("proargdefaults", Type::TEXT), ("prosrc", Type::TEXT), ("probin", Type::TEXT), ("prosqlbody", Type::TEXT),
+        ("proconfig", TEXTS), ("proacl", Type::TEXT),
     ],
 };
 
-fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
-    Ok(type_functions()
-        .map(|(oid, function)| {
-            let row = Row::of(&TABLE).oid("oid", oid).text("proname", function).oid("pronamespace", 11);
-            row.oid("proowner", OWNER).letter("prokind", b'f')
-        })
-        .collect())
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let catalog = facts.catalog();
+    let of_system = type_functions().map(|(oid, function)| {
+        let row = Row::of(&TABLE).oid("oid", oid).text("proname", function).oid("pronamespace", 11);
+        row.oid("proowner", OWNER).letter("prokind", b'f').oid("prolang", 12)
+    });
+    Ok(of_system.chain(catalog.routines().map(|desc| row(catalog, desc))).collect())
+}
+
+fn array(element: Type, values: Vec<Value>) -> Value {
+    Value::Array(Arc::new(Array::new(element, values)))
+}
+
+fn row(catalog: &Catalog, desc: &RoutineDesc) -> Row {
+    let returned = match desc.returns {
+        // a procedure that returns nothing is one that returns void
+        Returned::Nothing => Type::VOID.oid(),
+        Returned::Trigger => TRIGGER,
+        Returned::Value(oid) => oid,
+        Returned::Parameters => Type::RECORD.oid(),
+        Returned::Row(oid) => row_type(oid),
+    };
+    let volatility = match desc.volatility {
+        Volatility::Immutable => b'i',
+        Volatility::Stable => b's',
+        Volatility::Volatile => b'v',
+    };
+    let given: Vec<Value> = desc.given().map(|parameter| Value::Oid(parameter.type_oid)).collect();
+    let mut row = Row::of(&TABLE)
+        .oid("oid", desc.oid)
+        .text("proname", &desc.name)
+        .oid("pronamespace", schema_oid(catalog, &desc.schema))
+        .oid("proowner", OWNER)
+        .oid("prolang", language_oid(desc.language))
+        .set("procost", Value::Float4(100.0))
+        .set("prorows", Value::Float4(if desc.set { 1_000.0 } else { 0.0 }))
+        .letter("prokind", if desc.kind == RoutineKind::Procedure { b'p' } else { b'f' })
+        .flag("proisstrict", desc.strict)
+        .flag("proretset", desc.set)
+        .letter("provolatile", volatility)
+        .letter("proparallel", b'u')
+        .int2("pronargs", given.len())
+        .int2("pronargdefaults", desc.given().filter(|parameter| parameter.default.is_some()).count())
+        .oid("prorettype", returned)
+        .set("proargtypes", vector(Type::OID, given))
+        .text("prosrc", &desc.body);
+    if desc.returned().next().is_some() {
+        let types = desc.parameters.iter().map(|parameter| Value::Oid(parameter.type_oid)).collect();
+        let modes = desc.parameters.iter().map(|parameter| {
+            Value::Char(match parameter.mode {
+                ParameterMode::In => b'i',
+                ParameterMode::Out => b'o',
+                ParameterMode::InOut => b'b',
+                ParameterMode::Table => b't',
+            })
+        });
+        row = row.set("proallargtypes", array(Type::OID, types));
+        row = row.set("proargmodes", array(Type::CHAR, modes.collect()));
+    }
+    if desc.parameters.iter().any(|parameter| !parameter.name.is_empty()) {
+        let names = desc.parameters.iter().map(|parameter| Value::text(parameter.name.as_str())).collect();
+        row = row.set("proargnames", array(Type::TEXT, names));
+    }
+    if !desc.settings.is_empty() {
+        let each = desc.settings.iter().map(|(name, value)| Value::from(format!("{name}={value}")));
+        row = row.set("proconfig", array(Type::TEXT, each.collect()));
+    }
+    row
 }

@@ -84,19 +84,6 @@ pub(super) const PG_STATISTIC_EXT: SystemCatalog = SystemCatalog {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_TRIGGER: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_trigger", oid: 2620, rows,
-    columns: &[
-        ("oid", Type::OID), ("tgrelid", Type::OID), ("tgparentid", Type::OID), ("tgname", Type::NAME),
-        ("tgfoid", Type::OID), ("tgtype", Type::INT2), ("tgenabled", Type::CHAR), ("tgisinternal", Type::BOOL),
-        ("tgconstrrelid", Type::OID), ("tgconstrindid", Type::OID), ("tgconstraint", Type::OID),
-        ("tgdeferrable", Type::BOOL), ("tginitdeferred", Type::BOOL), ("tgnargs", Type::INT2),
-        ("tgattr", Type::INT2VECTOR), ("tgqual", Type::TEXT), ("tgoldtable", Type::NAME),
-        ("tgnewtable", Type::NAME),
-    ],
-};
-
-#[rustfmt::skip]
 pub(super) const PG_REWRITE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_rewrite", oid: 2618, rows,
     columns: &[

@@ -1,0 +1,211 @@
+//! Triggers at work.
+//!
+//! Those that fire before a row is written may change it, or keep it from being written. Those that fire after rows wait
+//! until the statement has written all of them and its foreign keys are checked.
+
+use super::Exec;
+use crate::memory::row_weight;
+use crate::plan::BoundTable;
+use crate::plan::trigger::{Event, Trigger, Triggers, seen};
+use crate::routine::{Finished, run};
+use scaledb_catalog::TriggerTiming;
+use scaledb_engine::Worker;
+use scaledb_types::{Array, Base, Dimension, Result, SqlError, SqlState, Type, Value};
+use std::sync::Arc;
+
+/// A row as triggers see it: the values of all columns of its table.
+pub(crate) type Row = Box<[Value]>;
+
+/// A trigger that waits for the end of the statement.
+#[derive(Debug)]
+pub(crate) struct Fired {
+    trigger: Arc<Trigger>,
+    table: Arc<BoundTable>,
+    event: Event,
+    old: Option<Arc<Row>>,
+    new: Option<Arc<Row>>,
+}
+
+/// The values in the first places of the frame of a trigger's function: those of the new row and of the old one, and what
+/// the function is told of the trigger.
+pub(crate) fn arguments(
+    trigger: &Trigger,
+    table: &BoundTable,
+    event: Event,
+    old: Option<&[Value]>,
+    new: Option<&[Value]>,
+) -> Result<Vec<Value>> {
+    let mut values = rows(table, old, new);
+    let desc = &trigger.desc;
+    let when = match desc.timing {
+        TriggerTiming::Before => "BEFORE",
+        TriggerTiming::After => "AFTER",
+    };
+    let count = i32::try_from(desc.arguments.len()).unwrap_or(i32::MAX);
+    let texts: Vec<Value> = desc.arguments.iter().map(Value::text).collect();
+    let dims = vec![Dimension { len: count, lower: 0 }];
+    let texts = Array::with_dimensions(Type::of(Base::Text), dims, texts)?;
+    values.extend([
+        Value::text(desc.name.as_str()),
+        Value::text(when),
+        Value::text(if desc.for_each_row { "ROW" } else { "STATEMENT" }),
+        Value::text(event.word()),
+        Value::Oid(table.desc.oid),
+        Value::text(table.desc.name.as_str()),
+        Value::text(table.desc.name.as_str()),
+        Value::text(table.desc.schema.as_str()),
+        Value::Int4(count),
+        if count == 0 { Value::Null } else { Value::Array(Arc::new(texts)) },
+    ]);
+    Ok(values)
+}
+
+/// The values of the new row and of the old one, as far as triggers see them; NULLs if there is none.
+fn rows(table: &BoundTable, old: Option<&[Value]>, new: Option<&[Value]>) -> Vec<Value> {
+    let row = |row: Option<&[Value]>| -> Vec<Value> {
+        seen(table).map(|position| row.map_or(Value::Null, |row| row[position].clone())).collect()
+    };
+    let mut values = row(new);
+    values.append(&mut row(old));
+    values.extend([new, old].map(|row| Value::Bool(row.is_some())));
+    values
+}
+
+impl<W: Worker> Exec<'_, W> {
+    /// Refuses triggers in a statement whose parts see the rows as of its start.
+    ///
+    /// # Errors
+    /// 0A000.
+    pub(super) fn admit_triggers(&self, triggers: &Triggers) -> Result<()> {
+        if triggers.all().next().is_some() && self.parts.is_some() {
+            let what = "triggers are not supported where a statement has several parts that write, or reads in RETURNING";
+            return Err(SqlError::unsupported(what));
+        }
+        Ok(())
+    }
+
+    /// Fires triggers that fire once for a statement.
+    pub(crate) fn fire_statement(
+        &mut self,
+        triggers: &[Arc<Trigger>],
+        table: &Arc<BoundTable>,
+        event: Event,
+    ) -> Result<()> {
+        for trigger in triggers {
+            if self.applies(trigger, table, None, None)? {
+                self.fire(trigger, table, event, None, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fires the triggers before a row is written: the row that is to be written then, or none. Of a row that is
+    /// deleted nothing is written.
+    pub(super) fn fire_before(
+        &mut self,
+        triggers: &Triggers,
+        table: &Arc<BoundTable>,
+        old: Option<&[Value]>,
+        new: Option<Vec<Value>>,
+    ) -> Result<Option<Vec<Value>>> {
+        let deletes = new.is_none();
+        let mut new = new;
+        for trigger in &triggers.before_row {
+            if !self.applies(trigger, table, old, new.as_deref())? {
+                continue;
+            }
+            let Some(row) = self.fire(trigger, table, triggers.event, old, new.as_deref())? else {
+                return Ok(None);
+            };
+            let Some(new) = &mut new else { continue };
+            let width = seen(table).count();
+            if row.len() != width {
+                let what = "returned row structure does not match the structure of the triggering table";
+                return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
+            }
+            for (position, value) in seen(table).zip(row) {
+                // what is computed is computed behind the triggers
+                if table.desc.columns[position].generated.is_none() {
+                    new[position] = value;
+                }
+            }
+        }
+        Ok(if deletes { Some(Vec::new()) } else { new })
+    }
+
+    /// Lets the triggers that fire after a row wait for the end of the statement.
+    pub(super) fn fire_after(
+        &mut self,
+        triggers: &Triggers,
+        table: &Arc<BoundTable>,
+        old: Option<&[Value]>,
+        new: Option<&[Value]>,
+    ) -> Result<()> {
+        if triggers.after_row.is_empty() {
+            return Ok(());
+        }
+        let kept = |row: Option<&[Value]>| row.map(|row| Arc::new(Row::from(row)));
+        let (kept_old, kept_new) = (kept(old), kept(new));
+        let mut bytes = 0;
+        for trigger in &triggers.after_row {
+            if !self.applies(trigger, table, old, new)? {
+                continue;
+            }
+            bytes = [old, new].into_iter().flatten().map(row_weight).sum();
+            self.fired.push(Fired {
+                trigger: trigger.clone(),
+                table: table.clone(),
+                event: triggers.event,
+                old: kept_old.clone(),
+                new: kept_new.clone(),
+            });
+        }
+        self.memory.take(bytes)
+    }
+
+    /// Fires what has waited for the end of the statement.
+    pub(crate) fn fire_waiting(&mut self) -> Result<()> {
+        for Fired { trigger, table, event, old, new } in std::mem::take(&mut self.fired) {
+            self.tick()?;
+            let row = |row: &Option<Arc<Row>>| row.as_ref().map(|row| row.to_vec());
+            self.fire(&trigger, &table, event, row(&old).as_deref(), row(&new).as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Whether the condition of a trigger holds.
+    fn applies(
+        &mut self,
+        trigger: &Trigger,
+        table: &Arc<BoundTable>,
+        old: Option<&[Value]>,
+        new: Option<&[Value]>,
+    ) -> Result<bool> {
+        if trigger.desc.condition.is_none() {
+            return Ok(true);
+        }
+        let condition = self.context.host.condition(trigger, table)?;
+        match run(self, &condition, rows(table, old, new))? {
+            Finished::Value(value) => Ok(value.is_true()),
+            _ => Err(SqlError::internal("a condition without a value")),
+        }
+    }
+
+    fn fire(
+        &mut self,
+        trigger: &Trigger,
+        table: &Arc<BoundTable>,
+        event: Event,
+        old: Option<&[Value]>,
+        new: Option<&[Value]>,
+    ) -> Result<Option<Vec<Value>>> {
+        let values = arguments(trigger, table, event, old, new)?;
+        match self.call_routine(&trigger.function, Some(table.desc.oid), values)? {
+            Finished::Row(row) => Ok(row),
+            _ => {
+                let what = "trigger function returned what is no row";
+                Err(SqlError::new(SqlState::TRIGGER_PROTOCOL_VIOLATED, what))
+            }
+        }
+    }
+}

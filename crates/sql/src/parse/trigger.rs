@@ -1,0 +1,205 @@
+//! CREATE TRIGGER and DROP TRIGGER.
+
+use super::cursor::{Cursor, parenthesized};
+use super::lex::text_of;
+use super::routine::{Name, name};
+use scaledb_catalog::{TriggerEvents, TriggerTiming};
+use scaledb_types::{Result, SqlError};
+
+/// CREATE TRIGGER.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CreateTrigger {
+    pub(crate) replaces: bool,
+    pub(crate) name: String,
+    pub(crate) timing: TriggerTiming,
+    pub(crate) events: TriggerEvents,
+    /// Columns behind UPDATE OF.
+    pub(crate) columns: Vec<String>,
+    pub(crate) table: Name,
+    pub(crate) for_each_row: bool,
+    pub(crate) condition: Option<String>,
+    pub(crate) function: Name,
+    pub(crate) arguments: Vec<String>,
+}
+
+/// DROP TRIGGER.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DropTrigger {
+    pub(crate) if_exists: bool,
+    pub(crate) name: String,
+    pub(crate) table: Name,
+}
+
+/// Whether a statement is CREATE or DROP of a trigger.
+pub(super) fn is_about_triggers(text: &str) -> bool {
+    let mut at = Cursor::new(text);
+    at.next();
+    if at.accept("or") {
+        at.accept("replace");
+    }
+    at.accept("trigger") || at.accept("constraint") && at.accept("trigger")
+}
+
+/// What is behind CREATE.
+pub(super) fn create(at: &mut Cursor<'_>) -> Result<CreateTrigger> {
+    let replaces = at.accept("or");
+    if replaces {
+        at.expect("replace")?;
+    }
+    if at.accept("constraint") {
+        return Err(SqlError::unsupported("constraint triggers are not supported"));
+    }
+    at.expect("trigger")?;
+    let name = at.name()?;
+    let timing = if at.accept("before") {
+        TriggerTiming::Before
+    } else if at.accept("instead") {
+        return Err(SqlError::unsupported("INSTEAD OF triggers are not supported"));
+    } else {
+        at.expect("after")?;
+        TriggerTiming::After
+    };
+    let (mut events, mut columns) = (TriggerEvents::default(), Vec::new());
+    loop {
+        if at.accept("insert") {
+            events.insert = true;
+        } else if at.accept("delete") {
+            events.delete = true;
+        } else if at.accept("truncate") {
+            events.truncate = true;
+        } else {
+            at.expect("update")?;
+            events.update = true;
+            if at.accept("of") {
+                columns = super::cursor::names(at, false)?;
+            }
+        }
+        if !at.accept("or") {
+            break;
+        }
+    }
+    at.expect("on")?;
+    let table = self::name(at)?;
+    if at.accept("from") || at.accept("deferrable") || at.accept("initially") {
+        return Err(SqlError::unsupported("constraint triggers are not supported"));
+    }
+    if at.accept("referencing") {
+        return Err(SqlError::unsupported("REFERENCING is not supported in CREATE TRIGGER"));
+    }
+    let mut for_each_row = false;
+    if at.accept("for") {
+        at.accept("each");
+        for_each_row = at.accept("row");
+        if !for_each_row {
+            at.expect("statement")?;
+        }
+    }
+    let condition = if at.accept("when") { Some(parenthesized(at)?.trim().to_owned()) } else { None };
+    at.expect("execute")?;
+    if !at.accept("function") {
+        at.expect("procedure")?;
+    }
+    let function = self::name(at)?;
+    at.expect_sign("(")?;
+    let mut arguments = Vec::new();
+    while !at.accept_sign(")") {
+        // what is no text means what it looks like
+        let token = at.next().ok_or_else(|| at.unexpected())?;
+        arguments.push(text_of(token, at.text).unwrap_or_else(|| token.of(at.text).to_owned()));
+        if !at.accept_sign(",") {
+            at.expect_sign(")")?;
+            break;
+        }
+    }
+    Ok(CreateTrigger {
+        replaces,
+        name,
+        timing,
+        events,
+        columns,
+        table,
+        for_each_row,
+        condition,
+        function,
+        arguments,
+    })
+}
+
+/// What is behind DROP.
+pub(super) fn drop_trigger(at: &mut Cursor<'_>) -> Result<DropTrigger> {
+    at.expect("trigger")?;
+    let if_exists = at.accept("if");
+    if if_exists {
+        at.expect("exists")?;
+    }
+    let name = at.name()?;
+    at.expect("on")?;
+    let table = self::name(at)?;
+    if !at.accept("cascade") {
+        at.accept("restrict");
+    }
+    Ok(DropTrigger { if_exists, name, table })
+}
+
+/// ALTER TRIGGER .. RENAME TO.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RenameTrigger {
+    pub(crate) name: String,
+    pub(crate) table: Name,
+    pub(crate) to: String,
+}
+
+/// ALTER TABLE .. ENABLE or DISABLE TRIGGER.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EnableTriggers {
+    pub(crate) table: Name,
+    pub(crate) if_exists: bool,
+    /// The trigger; all if none is named.
+    pub(crate) name: Option<String>,
+    pub(crate) enabled: bool,
+}
+
+/// What is behind ALTER.
+pub(super) fn rename_trigger(at: &mut Cursor<'_>) -> Result<RenameTrigger> {
+    at.expect("trigger")?;
+    let name = at.name()?;
+    at.expect("on")?;
+    let table = self::name(at)?;
+    at.expect("rename")?;
+    at.expect("to")?;
+    Ok(RenameTrigger { name, table, to: at.name()? })
+}
+
+/// Whether a statement is ALTER TABLE .. ENABLE or DISABLE TRIGGER.
+pub(super) fn enables_triggers(text: &str) -> bool {
+    let mut at = Cursor::new(text);
+    at.next();
+    at.accept("table") && enable_triggers_of(&mut at).is_some()
+}
+
+/// What is behind ALTER.
+pub(super) fn enable_triggers(at: &mut Cursor<'_>) -> Result<EnableTriggers> {
+    at.expect("table")?;
+    enable_triggers_of(at).ok_or_else(|| at.unexpected())
+}
+
+fn enable_triggers_of(at: &mut Cursor<'_>) -> Option<EnableTriggers> {
+    let if_exists = at.accept("if");
+    if if_exists && !at.accept("exists") {
+        return None;
+    }
+    at.accept("only");
+    let table = self::name(at).ok()?;
+    let enabled = at.accept("enable");
+    if !enabled && !at.accept("disable") {
+        return None;
+    }
+    if enabled {
+        at.accept("always");
+    }
+    if !at.accept("trigger") {
+        return None;
+    }
+    let name = if at.accept("all") || at.accept("user") { None } else { Some(at.name().ok()?) };
+    Some(EnableTriggers { table, if_exists, name, enabled })
+}

@@ -1,0 +1,266 @@
+//! CREATE, ALTER and DROP TRIGGER, and ALTER TABLE .. ENABLE and DISABLE TRIGGER.
+
+use super::super::Session;
+use super::{new_name, position};
+use crate::api::Tag;
+use crate::bind::names::{find_relation, shown};
+use crate::exec::triggers::arguments;
+use crate::parse::routine::Name;
+use crate::parse::trigger::{CreateTrigger, DropTrigger, EnableTriggers, RenameTrigger};
+use crate::plan::BoundTable;
+use crate::plan::trigger::{Event, Trigger, Triggers};
+use crate::routine::{Names, Piece, Wanted, load_condition, run};
+use scaledb_catalog::{Relation, TableDesc, TriggerDesc, TriggerTiming};
+use scaledb_engine::Engine;
+use scaledb_types::{Result, SqlError, SqlState, Type};
+use sqlparser::ast::Ident;
+use std::sync::Arc;
+
+impl<E: Engine> Session<E> {
+    /// CREATE TRIGGER.
+    ///
+    /// # Errors
+    /// 42P01, 42809 for the table, 42883, 42P17 for the function, 42710 for the name; what is wrong with the condition.
+    pub(in crate::session) fn create_trigger(&mut self, create: &CreateTrigger) -> Result<Tag> {
+        let tag = Tag::plain("CREATE TRIGGER");
+        self.begin_change()?;
+        let table = self.triggering(&create.table)?;
+        let function = self.trigger_function(&create.function)?;
+        let mut columns = Vec::new();
+        for name in &create.columns {
+            columns.push(table.columns[position(&table, name)?].attnum);
+        }
+        if create.for_each_row && create.events.truncate {
+            let what = "TRUNCATE FOR EACH ROW triggers are not supported";
+            return Err(SqlError::unsupported(what));
+        }
+        let name = new_name(&Ident::with_quote('"', create.name.as_str()));
+        let known = table.triggers.iter().find(|trigger| trigger.name == name);
+        if known.is_some() && !create.replaces {
+            let what = format!("trigger \"{name}\" for relation \"{}\" already exists", table.name);
+            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
+        }
+        let condition = match &create.condition {
+            Some(text) => Some(self.condition_of(create, &table, text)?),
+            None => None,
+        };
+        let trigger = TriggerDesc {
+            oid: known.map_or_else(|| self.state.shared.new_oid(), |known| known.oid),
+            name,
+            timing: create.timing,
+            events: create.events,
+            columns,
+            for_each_row: create.for_each_row,
+            condition,
+            function: function.oid,
+            arguments: create.arguments.clone(),
+            enabled: true,
+            comment: None,
+        };
+        self.change_triggers(&table, |triggers| {
+            triggers.retain(|other| other.oid != trigger.oid);
+            triggers.push(trigger);
+        })?;
+        Ok(tag)
+    }
+
+    /// The condition of a trigger as it is kept.
+    fn condition_of(&self, create: &CreateTrigger, table: &Arc<TableDesc>, text: &str) -> Result<String> {
+        let ast = crate::parse::expression(text)?;
+        let kept = self.kept_expression(&ast.to_string());
+        let wrong = |what: &str| Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, what.to_owned()));
+        let names = |name: &str| {
+            crate::parse::lex::Lexer::new(&kept)
+                .any(|token| crate::parse::lex::name_of(token, &kept).as_deref() == Some(name))
+        };
+        if !create.for_each_row && (names("new") || names("old")) {
+            return wrong("statement trigger's WHEN condition cannot reference column values");
+        }
+        if create.events.insert && names("old") {
+            return wrong("INSERT trigger's WHEN condition cannot reference OLD values");
+        }
+        if create.events.delete && names("new") {
+            return wrong("DELETE trigger's WHEN condition cannot reference NEW values");
+        }
+        if create.timing == TriggerTiming::Before && names("new") {
+            let generated = table.visible().find(|column| column.generated.is_some() && names(&column.name));
+            if let Some(column) = generated {
+                return Err(SqlError::new(
+                    SqlState::INVALID_OBJECT_DEFINITION,
+                    "BEFORE trigger's WHEN condition cannot reference NEW generated columns",
+                )
+                .detail(format!("Column \"{}\" is a generated column.", column.name)));
+            }
+        }
+        let loaded = load_condition(&self.state.catalog, &kept, table)?;
+        let Some(sql) = loaded.pieces().first().copied().cloned() else {
+            return Err(SqlError::internal("a condition without an expression"));
+        };
+        let pieces = Names::new(&loaded, &[], sql.scope, sql.visible);
+        let types = loaded.types(&[], loaded.width);
+        let path = loaded.path.as_deref();
+        let wanted = Wanted::Value(None);
+        let piece = Piece { text: &sql.text, names: Some(&pieces), types, wanted, path };
+        let compiled = self.state.compile_piece(&self.env, &piece)?;
+        let ty = compiled.columns.iter().flatten().next().map_or(Type::UNKNOWN, |column| column.ty);
+        if !ty.same(Type::BOOL) {
+            let what = format!("argument of WHEN must be type boolean, not type {}", ty.sql_name());
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
+        }
+        if let crate::plan::cache::Action::Plan(plan) = &compiled.action
+            && plan.output.iter().any(crate::plan::expr::Expr::has_subquery)
+        {
+            return Err(SqlError::unsupported("cannot use subquery in trigger WHEN condition"));
+        }
+        Ok(kept)
+    }
+
+    /// The table of a name, whose triggers are meant.
+    fn triggering(&self, (schema, name): &Name) -> Result<Arc<TableDesc>> {
+        match find_relation(&self.state.catalog, &self.state.path, schema.as_deref(), name) {
+            Some(Relation::Table(table)) => Ok(table.clone()),
+            Some(Relation::View(_)) => Err(SqlError::unsupported("triggers on views are not supported")),
+            Some(Relation::Sequence(_)) => {
+                let what = format!("relation \"{name}\" cannot have triggers");
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what))
+            }
+            None => {
+                let what = format!("relation \"{}\" does not exist", shown(schema.as_deref(), name));
+                Err(SqlError::new(SqlState::UNDEFINED_TABLE, what))
+            }
+        }
+    }
+
+    fn change_triggers(
+        &mut self,
+        table: &Arc<TableDesc>,
+        change: impl FnOnce(&mut Vec<TriggerDesc>),
+    ) -> Result<()> {
+        self.check_not_pending(table.oid, "ALTER TABLE")?;
+        let mut desc = (**table).clone();
+        change(&mut desc.triggers);
+        // they fire in this order
+        desc.triggers.sort_by(|a, b| a.name.cmp(&b.name));
+        self.put(Relation::Table(Arc::new(desc)))
+    }
+
+    /// The trigger of a name.
+    fn trigger_named<'t>(table: &'t TableDesc, name: &str) -> Result<&'t TriggerDesc> {
+        table.triggers.iter().find(|trigger| trigger.name == name).ok_or_else(|| {
+            let what = format!("trigger \"{name}\" for table \"{}\" does not exist", table.name);
+            SqlError::new(SqlState::UNDEFINED_OBJECT, what)
+        })
+    }
+
+    /// DROP TRIGGER.
+    ///
+    /// # Errors
+    /// 42P01, 42704.
+    pub(in crate::session) fn drop_trigger(&mut self, drop: &DropTrigger) -> Result<Tag> {
+        let tag = Tag::plain("DROP TRIGGER");
+        self.begin_change()?;
+        let found = self.triggering(&drop.table).and_then(|table| {
+            Self::trigger_named(&table, &drop.name).map(|trigger| (table.clone(), trigger.oid))
+        });
+        match found {
+            Ok((table, oid)) => {
+                self.change_triggers(&table, |triggers| triggers.retain(|other| other.oid != oid))?
+            }
+            Err(error) if drop.if_exists && error.code().class() == SqlState::UNDEFINED_OBJECT.class() => {
+                let what = format!("{}, skipping", error.message());
+                self.skip(&what, SqlState::SUCCESSFUL_COMPLETION);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(tag)
+    }
+
+    /// COMMENT ON TRIGGER.
+    pub(super) fn comment_on_trigger(&mut self, name: &str, table: &Name, text: Option<&str>) -> Result<()> {
+        let table = self.triggering(table)?;
+        let oid = Self::trigger_named(&table, name)?.oid;
+        let text = text.filter(|text| !text.is_empty()).map(str::to_owned);
+        self.change_triggers(&table, |triggers| {
+            let own = triggers.iter_mut().filter(|trigger| trigger.oid == oid);
+            own.for_each(|trigger| trigger.comment.clone_from(&text));
+        })
+    }
+
+    /// ALTER TRIGGER .. RENAME TO.
+    ///
+    /// # Errors
+    /// 42P01, 42704, 42710.
+    pub(in crate::session) fn rename_trigger(&mut self, rename: &RenameTrigger) -> Result<Tag> {
+        self.begin_change()?;
+        let table = self.triggering(&rename.table)?;
+        let oid = Self::trigger_named(&table, &rename.name)?.oid;
+        let to = new_name(&Ident::with_quote('"', rename.to.as_str()));
+        if table.triggers.iter().any(|trigger| trigger.name == to) {
+            let what = format!("trigger \"{to}\" for relation \"{}\" already exists", table.name);
+            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
+        }
+        self.change_triggers(&table, |triggers| {
+            triggers
+                .iter_mut()
+                .filter(|trigger| trigger.oid == oid)
+                .for_each(|trigger| trigger.name.clone_from(&to));
+        })?;
+        Ok(Tag::plain("ALTER TRIGGER"))
+    }
+
+    /// ALTER TABLE .. ENABLE and DISABLE TRIGGER.
+    ///
+    /// # Errors
+    /// 42P01, 42704.
+    pub(in crate::session) fn enable_triggers(&mut self, enable: &EnableTriggers) -> Result<Tag> {
+        let tag = Tag::plain("ALTER TABLE");
+        self.begin_change()?;
+        let table = match self.triggering(&enable.table) {
+            Err(error) if enable.if_exists && error.code() == SqlState::UNDEFINED_TABLE => {
+                let what = format!("{}, skipping", error.message());
+                self.skip(&what, SqlState::SUCCESSFUL_COMPLETION);
+                return Ok(tag);
+            }
+            table => table?,
+        };
+        if let Some(name) = &enable.name {
+            Self::trigger_named(&table, name)?;
+        }
+        let names = |trigger: &TriggerDesc| enable.name.as_ref().is_none_or(|name| trigger.name == *name);
+        self.change_triggers(&table, |triggers| {
+            let named = triggers.iter_mut().filter(|trigger| names(trigger));
+            named.for_each(|trigger| trigger.enabled = enable.enabled);
+        })?;
+        Ok(tag)
+    }
+
+    /// Fires the triggers of a TRUNCATE.
+    pub(super) fn fire_truncate(&mut self, table: &Arc<BoundTable>, timing: TriggerTiming) -> Result<()> {
+        let found = Triggers::of(&self.state.catalog, &table.desc, Event::Truncate, None);
+        let Some(triggers) = found else { return Ok(()) };
+        let list = match timing {
+            TriggerTiming::Before => &triggers.before_statement,
+            TriggerTiming::After => &triggers.after_statement,
+        };
+        for trigger in list {
+            self.fire_by_itself(trigger, table)?;
+        }
+        Ok(())
+    }
+
+    fn fire_by_itself(&mut self, trigger: &Trigger, table: &Arc<BoundTable>) -> Result<()> {
+        use crate::exec::context::Host;
+        self.state.used.note(trigger.function.oid);
+        if trigger.desc.condition.is_some() {
+            let condition = self.state.condition(trigger, table)?;
+            let rows = vec![scaledb_types::Value::Null; condition.width];
+            let held = run(self, &condition, rows)?;
+            if !matches!(held, crate::routine::Finished::Value(value) if value.is_true()) {
+                return Ok(());
+            }
+        }
+        let loaded = self.state.routine(&trigger.function, Some(table.desc.oid))?;
+        let values = arguments(trigger, table, Event::Truncate, None, None)?;
+        run(self, &loaded, values).map(|_| ())
+    }
+}

@@ -1,0 +1,26 @@
+//! `pg_language`: what functions may be written in.
+
+use crate::system::Facts;
+use crate::system::oids::OWNER;
+use crate::system::routines::PLPGSQL;
+use crate::system::table::{Row, SystemCatalog};
+use scaledb_types::{Result, Type};
+
+#[rustfmt::skip]
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_language", oid: 2612, rows,
+    columns: &[
+        ("oid", Type::OID), ("lanname", Type::NAME), ("lanowner", Type::OID), ("lanispl", Type::BOOL),
+        ("lanpltrusted", Type::BOOL), ("lanplcallfoid", Type::OID), ("laninline", Type::OID),
+        ("lanvalidator", Type::OID), ("lanacl", Type::TEXT),
+    ],
+};
+
+fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
+    let each = [(12, "internal", false), (14, "sql", false), (PLPGSQL, "plpgsql", true)].into_iter();
+    let rows = each.map(|(oid, name, procedural)| {
+        let row = Row::of(&TABLE).oid("oid", oid).text("lanname", name).oid("lanowner", OWNER);
+        row.flag("lanispl", procedural).flag("lanpltrusted", name != "internal")
+    });
+    Ok(rows.collect())
+}

@@ -1,0 +1,42 @@
+//! `pg_trigger`: triggers of tables.
+
+use crate::system::Facts;
+use crate::system::routines::trigger_bits;
+use crate::system::table::{Row, SystemCatalog, vector};
+use scaledb_types::{Result, Type, Value};
+
+#[rustfmt::skip]
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_trigger", oid: 2620, rows,
+    columns: &[
+        ("oid", Type::OID), ("tgrelid", Type::OID), ("tgparentid", Type::OID), ("tgname", Type::NAME),
+        ("tgfoid", Type::OID), ("tgtype", Type::INT2), ("tgenabled", Type::CHAR), ("tgisinternal", Type::BOOL),
+        ("tgconstrrelid", Type::OID), ("tgconstrindid", Type::OID), ("tgconstraint", Type::OID),
+        ("tgdeferrable", Type::BOOL), ("tginitdeferred", Type::BOOL), ("tgnargs", Type::INT2),
+        ("tgattr", Type::INT2VECTOR), ("tgqual", Type::TEXT), ("tgoldtable", Type::NAME),
+        ("tgnewtable", Type::NAME),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for table in facts.catalog().tables() {
+        for trigger in &table.triggers {
+            let columns = trigger.columns.iter().map(|&column| Value::Int2(column)).collect();
+            let row = Row::of(&TABLE)
+                .oid("oid", trigger.oid)
+                .oid("tgrelid", table.oid)
+                .text("tgname", &trigger.name)
+                .oid("tgfoid", trigger.function)
+                .set("tgtype", Value::Int2(trigger_bits(trigger)))
+                .letter("tgenabled", if trigger.enabled { b'O' } else { b'D' })
+                .int2("tgnargs", trigger.arguments.len())
+                .set("tgattr", vector(Type::INT2, columns));
+            rows.push(match &trigger.condition {
+                Some(text) => row.text("tgqual", text),
+                None => row,
+            });
+        }
+    }
+    Ok(rows)
+}

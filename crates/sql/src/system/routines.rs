@@ -1,0 +1,162 @@
+//! Routines and triggers as PostgreSQL prints them.
+
+use super::printed::printed_as;
+use crate::parse::lex::quoted;
+use crate::parse::routine::dollars;
+use scaledb_catalog::{
+    Catalog, Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TableDesc,
+    TriggerDesc, TriggerTiming, Volatility,
+};
+use scaledb_types::Type;
+
+/// The name of a type.
+fn type_name(catalog: &Catalog, oid: u32) -> String {
+    catalog.type_of_oid(oid).map_or_else(|| "???".to_owned(), Type::sql_name)
+}
+
+/// Parameters as a definition has them, without or with their defaults.
+fn parameters<'d>(
+    catalog: &Catalog,
+    desc: &RoutineDesc,
+    shown: impl Iterator<Item = &'d ParameterDesc>,
+    defaults: bool,
+) -> String {
+    let each = shown.map(|parameter| {
+        let mode = match (parameter.mode, desc.kind) {
+            (ParameterMode::In, RoutineKind::Procedure) => "IN ",
+            (ParameterMode::In | ParameterMode::Table, _) => "",
+            (ParameterMode::Out, _) => "OUT ",
+            (ParameterMode::InOut, _) => "INOUT ",
+        };
+        let name =
+            if parameter.name.is_empty() { String::new() } else { format!("{} ", quoted(&parameter.name)) };
+        let default = match &parameter.default {
+            Some(text) if defaults => {
+                let ty = catalog.type_of_oid(parameter.type_oid).unwrap_or(Type::TEXT);
+                format!(" DEFAULT {}", printed_as(catalog, ty, text))
+            }
+            _ => String::new(),
+        };
+        format!("{mode}{name}{}{default}", type_name(catalog, parameter.type_oid))
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// `pg_get_function_arguments`, or `pg_get_function_identity_arguments`, which has no defaults.
+pub(super) fn arguments(catalog: &Catalog, desc: &RoutineDesc, defaults: bool) -> String {
+    let shown = desc.parameters.iter().filter(|parameter| parameter.mode != ParameterMode::Table);
+    parameters(catalog, desc, shown, defaults)
+}
+
+/// `pg_get_function_result`; none for a procedure.
+pub(super) fn result(catalog: &Catalog, desc: &RoutineDesc) -> Option<String> {
+    if desc.kind == RoutineKind::Procedure {
+        return None;
+    }
+    let columns = || desc.parameters.iter().filter(|parameter| parameter.mode == ParameterMode::Table);
+    if columns().next().is_some() {
+        return Some(format!("TABLE({})", parameters(catalog, desc, columns(), false)));
+    }
+    let text = match desc.returns {
+        Returned::Nothing => "void".to_owned(),
+        Returned::Trigger => "trigger".to_owned(),
+        Returned::Value(oid) => type_name(catalog, oid),
+        Returned::Parameters => "record".to_owned(),
+        Returned::Row(oid) => {
+            catalog.table(oid).map_or_else(|| "???".to_owned(), |table| quoted(&table.name))
+        }
+    };
+    Some(if desc.set { format!("SETOF {text}") } else { text })
+}
+
+/// `pg_get_functiondef`.
+pub(super) fn definition(catalog: &Catalog, desc: &RoutineDesc) -> String {
+    let kind = desc.kind.word().to_uppercase();
+    let (schema, name) = (quoted(&desc.schema), quoted(&desc.name));
+    let mut text = format!("CREATE OR REPLACE {kind} {schema}.{name}({})\n", arguments(catalog, desc, true));
+    if let Some(result) = result(catalog, desc) {
+        text.push_str(&format!(" RETURNS {result}\n"));
+    }
+    text.push_str(&format!(" LANGUAGE {}\n", desc.language.name()));
+    let mut promises = Vec::new();
+    if desc.volatility != Volatility::Volatile {
+        promises.push(desc.volatility.word());
+    }
+    if desc.strict {
+        promises.push("STRICT");
+    }
+    if !promises.is_empty() {
+        text.push_str(&format!(" {}\n", promises.join(" ")));
+    }
+    for (name, value) in &desc.settings {
+        let values: Vec<String> =
+            value.split(", ").map(|part| format!("'{}'", part.replace('\'', "''"))).collect();
+        text.push_str(&format!(" SET {name} TO {}\n", values.join(", ")));
+    }
+    text.push_str(&format!("AS {}\n", dollars(&desc.body, desc.kind.word())));
+    text
+}
+
+/// What PostgreSQL has in `tgtype`.
+pub(super) fn trigger_bits(trigger: &TriggerDesc) -> i16 {
+    let bit = |set: bool, bit: i16| if set { bit } else { 0 };
+    bit(trigger.for_each_row, 1)
+        | bit(trigger.timing == TriggerTiming::Before, 2)
+        | bit(trigger.events.insert, 4)
+        | bit(trigger.events.delete, 8)
+        | bit(trigger.events.update, 16)
+        | bit(trigger.events.truncate, 32)
+}
+
+/// `pg_get_triggerdef`; with the schema of the table, unless it is to be `pretty`.
+pub(super) fn trigger(catalog: &Catalog, table: &TableDesc, trigger: &TriggerDesc, pretty: bool) -> String {
+    let when = match trigger.timing {
+        TriggerTiming::Before => "BEFORE",
+        TriggerTiming::After => "AFTER",
+    };
+    let mut events: Vec<String> = Vec::new();
+    for (fires, word) in [
+        (trigger.events.insert, "INSERT"),
+        (trigger.events.delete, "DELETE"),
+        (trigger.events.update, "UPDATE"),
+        (trigger.events.truncate, "TRUNCATE"),
+    ] {
+        if !fires {
+            continue;
+        }
+        let columns: Vec<String> =
+            trigger.columns.iter().map(|column| quoted(table.column_name(*column))).collect();
+        let of = word == "UPDATE" && !columns.is_empty();
+        events.push(if of { format!("{word} OF {}", columns.join(", ")) } else { word.to_owned() });
+    }
+    let schema = if pretty { String::new() } else { format!("{}.", quoted(&table.schema)) };
+    let each = if trigger.for_each_row { "ROW" } else { "STATEMENT" };
+    let condition = trigger.condition.as_ref().map_or_else(String::new, |text| match pretty {
+        true => format!(" WHEN ({text})"),
+        false => format!(" WHEN (({text}))"),
+    });
+    let function =
+        catalog.routine(trigger.function).map_or_else(|| "???".to_owned(), |desc| quoted(&desc.name));
+    let arguments: Vec<String> =
+        trigger.arguments.iter().map(|text| format!("'{}'", text.replace('\'', "''"))).collect();
+    format!(
+        "CREATE TRIGGER {} {when} {} ON {schema}{} FOR EACH {each}{condition} EXECUTE FUNCTION {function}({})",
+        quoted(&trigger.name),
+        events.join(" OR "),
+        quoted(&table.name),
+        arguments.join(", ")
+    )
+}
+
+/// The oid of a language.
+pub(super) fn language_oid(language: Language) -> u32 {
+    match language {
+        Language::Sql => 14,
+        Language::PlPgSql => PLPGSQL,
+    }
+}
+
+/// The oid of the type of triggers' functions.
+pub(super) const TRIGGER: u32 = 2_279;
+/// The oid of PL/pgSQL.
+pub(super) const PLPGSQL: u32 = 13_556;
