@@ -152,6 +152,12 @@ impl RoutineDesc {
         self.parameters.iter().filter(|parameter| parameter.mode.is_given())
     }
 
+    /// The parameters that calls have arguments for: those of a procedure are all of them.
+    pub fn named(&self) -> impl Iterator<Item = &ParameterDesc> {
+        let all = self.kind == RoutineKind::Procedure;
+        self.parameters.iter().filter(move |parameter| all || parameter.mode.is_given())
+    }
+
     /// The parameters whose values callers get.
     pub fn returned(&self) -> impl Iterator<Item = &ParameterDesc> {
         self.parameters.iter().filter(|parameter| parameter.mode.is_returned())

@@ -329,6 +329,9 @@ pub(crate) fn read_only(catalog: &Catalog, desc: &TableDesc, info: &TableInfo) -
     if let Some(column) = desc.columns.iter().find(|column| column.generated.is_some()) {
         return Some(format!("its column \"{}\" is a generated one", column.name));
     }
+    if let Some(trigger) = desc.triggers.first() {
+        return Some(format!("it has the trigger \"{}\"", trigger.name));
+    }
     if let Some(check) = desc.checks.first() {
         return Some(format!("it has the CHECK constraint \"{}\"", check.name));
     }

@@ -7,6 +7,22 @@ use std::time::Duration;
 /// How often a statement is run after conflicts before the client hears of it.
 pub(crate) const STATEMENT_ATTEMPTS: u32 = 100;
 
+/// How long a statement is run again at least, however often that is: a commit that is in its way may wait for a core.
+pub(crate) const STATEMENT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// From this attempt on a session sleeps before the next one.
+const SLEEPS_FROM: u32 = 10;
+
+/// The longest of these sleeps.
+const LONGEST_SLEEP: Duration = Duration::from_millis(2);
+
+/// Sleeps before a statement that has failed so often is run again, so that those in its way get on.
+pub(crate) fn sleep_before(attempt: u32) {
+    if attempt >= SLEEPS_FROM {
+        scaledb_sync::thread::sleep((Duration::from_micros(50) * attempt).min(LONGEST_SLEEP));
+    }
+}
+
 /// How often a statement is run again after deadlocks, which sessions that wait for each other in a transaction of
 /// their own would only repeat.
 pub(crate) const DEADLOCK_ATTEMPTS: u32 = 10;

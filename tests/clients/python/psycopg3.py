@@ -33,6 +33,40 @@ def parameters_as_text(c):
 
 
 @case
+def functions_procedures_and_triggers(c):
+    c.execute("create table stock (item text primary key, n int not null)")
+    c.execute("""create function take(i text, k int) returns int language plpgsql as $$
+        declare rest int;
+        begin
+            update stock set n = n - k where item = i returning n into strict rest;
+            if rest < 0 then
+                raise exception 'only % of %', rest + k, i using errcode = 'check_violation', hint = 'Take less.';
+            end if;
+            return rest;
+        end $$""")
+    c.execute("create procedure put(i text, k int, inout total int default 0) language plpgsql as "
+              "$$ begin insert into stock values (i, k) on conflict (item) do update set n = stock.n + k "
+              "returning n into total; end $$")
+    c.execute("create function up() returns trigger language plpgsql as "
+              "$$ begin new.item := upper(new.item); raise notice 'stored %', new.item; return new; end $$")
+    c.execute("create trigger up before insert on stock for each row execute function up()")
+    heard = []
+    c.add_notice_handler(lambda notice: heard.append(notice.message_primary))
+    assert c.execute("call put(%s, %s)", ("nut", 5)).fetchone() == (5,)
+    assert c.execute("call put(%s, %s, null)", ("NUT", 2)).fetchone() == (7,)
+    assert heard == ["stored NUT", "stored NUT"], heard
+    for prepare in (True, False):
+        assert c.execute("select take(%s, %s)", ("NUT", 1), prepare=prepare).fetchone()[0] in (5, 6)
+    try:
+        c.execute("select take(%s, %s)", ("NUT", 100))
+        raise AssertionError("there are not so many")
+    except errors.CheckViolation as error:
+        assert error.diag.message_hint == "Take less.", error.diag.message_hint
+        assert "PL/pgSQL function take(text,integer) line 5 at RAISE" in error.diag.context, error.diag.context
+    c.execute("drop table if exists stock; drop function take, up; drop procedure put")
+
+
+@case
 def parameters_as_binary(c):
     cursor = c.cursor(binary=True)
     row = cursor.execute("select %b::int8, %b::text, %b::bool", (42, "é", True)).fetchone()

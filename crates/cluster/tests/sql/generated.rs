@@ -208,3 +208,43 @@ fn schemas_are_known_at_all_nodes() {
     ok(&mut b, "drop schema more, other cascade");
     assert_eq!(code(&mut a, "select * from other.t"), "42P01");
 }
+
+#[test]
+fn routines_run_at_all_nodes() {
+    let three = Three::start();
+    let [mut a, mut b, mut c] = three.sessions();
+    ok(
+        &mut a,
+        "create table acc (id int primary key, n int); insert into acc select g, 100 from generate_series(1, 6) g",
+    );
+    ok(&mut a, "create table log (id int, was int, is_now int, primary key (id, is_now))");
+    ok(
+        &mut b,
+        "create function move(f int, t int, k int) returns int language plpgsql as $$ declare x int; begin \
+         update acc set n = n - k where id = f returning n into x; update acc set n = n + k where id = t; return x; end $$",
+    );
+    ok(
+        &mut c,
+        "create function note() returns trigger language plpgsql as $$ begin insert into log values (new.id, old.n, new.n); \
+         return null; end $$; create trigger note after update on acc for each row execute function note()",
+    );
+    assert_eq!(text(&mut a, "select move(1, 2, 10)"), "90");
+    assert_eq!(text(&mut b, "select move(3, 4, 20)"), "80");
+    assert_eq!(text(&mut c, "select move(5, 6, 30)"), "70");
+    assert_eq!(
+        text(
+            &mut a,
+            "select sum(n), (select count(*) from log), (select sum(was - is_now) from log) from acc"
+        ),
+        "600|6|0"
+    );
+    // what a transaction has called is what its commit compares
+    ok(&mut a, "begin; select move(1, 2, 1)");
+    ok(&mut b, "create or replace function move(f int, t int, k int) returns int language sql as 'select 0'");
+    assert_eq!(code(&mut a, "commit"), "40001");
+    assert_eq!(text(&mut a, "select move(1, 2, 1)"), "0");
+    ok(&mut c, "drop function move(int, int, int); drop trigger note on acc");
+    assert_eq!(code(&mut b, "select move(1, 2, 1)"), "42883");
+    ok(&mut b, "update acc set n = 0 where id = 1");
+    assert_eq!(text(&mut a, "select count(*) from log"), "6");
+}

@@ -11,7 +11,7 @@ use crate::plan::window::OwnFn;
 use scaledb_catalog::{PUBLIC, Returned, RoutineDesc, RoutineKind};
 use scaledb_types::cast::{Context, find_cast};
 use scaledb_types::func::functions_named;
-use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName};
 use std::sync::Arc;
 
@@ -128,7 +128,12 @@ impl Binder<'_> {
         let args: Vec<Typed> =
             given.placed.into_iter().chain(given.named.into_iter().map(|(_, arg)| arg)).collect();
         let mut exprs = Vec::with_capacity(order.len());
-        for (parameter, from) in desc.given().zip(order) {
+        for (parameter, from) in desc.named().zip(order) {
+            // an argument for a parameter that is returned only says which variable gets it
+            if !parameter.mode.is_given() && kind == RoutineKind::Procedure {
+                exprs.push(from.map_or(Expr::Const(Value::Null), |at| args[at].expr.clone()));
+                continue;
+            }
             let to = self.type_of_parameter(parameter.type_oid)?;
             let arg = match from {
                 Some(at) => args[at].clone(),
@@ -199,7 +204,7 @@ impl Binder<'_> {
 
     /// How a routine takes the arguments, if it does.
     fn matches(&self, place: usize, desc: Arc<RoutineDesc>, given: &Given) -> Option<Match> {
-        let parameters: Vec<_> = desc.given().collect();
+        let parameters: Vec<_> = desc.named().collect();
         let mut order = vec![None; parameters.len()];
         let types: Vec<Type> =
             given.placed.iter().chain(given.named.iter().map(|(_, arg)| arg)).map(|arg| arg.ty).collect();

@@ -217,8 +217,10 @@ impl Binder<'_> {
             });
         };
         let of = of.to_owned();
-        if table.is_none() {
-            self.refuse_ambiguous(name)?;
+        if table.is_none()
+            && let Some(variable) = self.variable_before_column(name)?
+        {
+            return Ok(variable);
         }
         self.refer(level, expr, ty, &of)
     }

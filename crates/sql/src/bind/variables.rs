@@ -2,6 +2,7 @@
 
 use super::names::Naming;
 use super::{Binder, Typed};
+use crate::parse::plpgsql::NameConflicts;
 use crate::plan::expr::Expr;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 
@@ -38,8 +39,8 @@ pub(crate) trait Variables {
     /// # Errors
     /// 55000.
     fn row(&self, name: &str) -> Result<Option<RowVariable>>;
-    /// Whether a name that is a column's, too, means the column.
-    fn prefers_columns(&self) -> bool;
+    /// What a name means that is a column's, too.
+    fn conflicts(&self) -> NameConflicts;
     /// How many parameters have numbers.
     fn arguments(&self) -> usize;
 }
@@ -59,16 +60,18 @@ impl Binder<'_> {
         Ok(variables.variable(qualifier, name)?.map(Variable::typed))
     }
 
-    /// Refuses a name that is a column's and a variable's.
+    /// The variable that a name means although it is a column's, too.
     ///
     /// # Errors
     /// 42702.
-    pub(super) fn refuse_ambiguous(&self, name: &str) -> Result<()> {
-        let Some(variables) = self.visible_variables().filter(|all| !all.prefers_columns()) else {
-            return Ok(());
-        };
-        if variables.variable(None, name)?.is_none() {
-            return Ok(());
+    pub(super) fn variable_before_column(&self, name: &str) -> Result<Option<Typed>> {
+        let Some(variables) = self.visible_variables() else { return Ok(None) };
+        if variables.conflicts() == NameConflicts::Column {
+            return Ok(None);
+        }
+        let Some(variable) = variables.variable(None, name)? else { return Ok(None) };
+        if variables.conflicts() == NameConflicts::Variable {
+            return Ok(Some(variable.typed()));
         }
         let what = format!("column reference \"{name}\" is ambiguous");
         Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what)
@@ -79,7 +82,7 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// As [`Variables::row`].
-    pub(super) fn row_variable(&self, name: &str) -> Result<Option<Vec<(String, Typed)>>> {
+    pub(crate) fn row_variable(&self, name: &str) -> Result<Option<Vec<(String, Typed)>>> {
         let row = self.visible_row(name)?;
         Ok(row.map(|row| row.fields.into_iter().map(|(name, variable)| (name, variable.typed())).collect()))
     }

@@ -65,6 +65,8 @@ pub(crate) trait Host {
     /// # Errors
     /// 25006.
     fn note_nested(&self, plan: &Plan) -> Result<()>;
+    /// Notes what of the catalog an expression of a function depends on.
+    fn note_uses(&self, plan: &Plan);
     /// Notes that what the transaction does may depend on all of the catalog.
     fn note_whole_catalog(&self);
     /// What the settings are, to come back to.
@@ -114,6 +116,8 @@ pub(crate) struct Context<'a> {
     pub(crate) given_up: Cell<Option<GivenUp>>,
     /// Calls of functions that are in each other now.
     pub(crate) calls: Cell<usize>,
+    /// Triggers that are in each other now.
+    pub(crate) triggers: Cell<i32>,
     pub(crate) counts: &'a Counts,
     /// Indexes that this transaction has dropped: the engine has them until it commits.
     pub(crate) dropped_indexes: &'a [TableId],
@@ -165,6 +169,9 @@ impl Context<'_> {
     pub(crate) fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value> {
         if function.name == "pg_sleep" {
             return self.sleep(args);
+        }
+        if function.name == "pg_trigger_depth" {
+            return Ok(Value::Int4(self.triggers.get()));
         }
         if let Some(result) = super::advisory::call(self, function.name, args) {
             return result;

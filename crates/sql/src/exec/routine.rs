@@ -138,6 +138,28 @@ impl<'a, W: Worker> Exec<'a, W> {
         result
     }
 
+    /// The value of an expression that reads no table: most of those in a body are like that.
+    fn simple_value(&mut self, plan: &Plan, expr: &Expr, params: &[Value]) -> Result<Value> {
+        match expr {
+            Expr::Const(value) => return Ok(value.clone()),
+            Expr::Param(number) => return Ok(params[*number].clone()),
+            _ => {}
+        }
+        let context = self.context;
+        context.host.note_uses(plan);
+        let Some(worker) = self.worker.as_deref_mut() else {
+            return Err(SqlError::internal("a function is called within a scan"));
+        };
+        let scratch = self.spare.take().unwrap_or_default();
+        let mut exec = Exec::new(worker, context, params, (plan.slots, 0, plan.keeps), scratch);
+        let value = exec.eval(expr);
+        let mut scratch = exec.take_scratch();
+        drop(exec);
+        scratch.clear();
+        self.spare = Some(scratch);
+        value
+    }
+
     /// Locks the tables of a plan, as statements do: another session has locked tables.
     #[cold]
     fn use_tables(&mut self, plan: &Plan) -> Result<()> {
@@ -231,13 +253,8 @@ impl<W: Worker> Runner for Exec<'_, W> {
             return Err(SqlError::internal("not an expression"));
         };
         let [expr] = &plan.output[..] else { return Err(SqlError::internal("not one expression")) };
-        let simple = matches!(plan.root, Node::Result) && !plan.parts;
-        if simple {
-            match expr {
-                Expr::Const(value) => return Ok(value.clone()),
-                Expr::Param(number) => return Ok(params[*number].clone()),
-                _ => {}
-            }
+        if matches!(plan.root, Node::Result) && !expr.needs_worker() {
+            return self.simple_value(plan, expr, params);
         }
         let (mut found, mut rows) = (Value::Null, 0);
         self.nested(plan, params, &mut |exec| {

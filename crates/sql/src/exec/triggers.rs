@@ -200,7 +200,11 @@ impl<W: Worker> Exec<'_, W> {
         new: Option<&[Value]>,
     ) -> Result<Option<Vec<Value>>> {
         let values = arguments(trigger, table, event, old, new)?;
-        match self.call_routine(&trigger.function, Some(table.desc.oid), values)? {
+        let depth = &self.context.triggers;
+        depth.set(depth.get() + 1);
+        let result = self.call_routine(&trigger.function, Some(table.desc.oid), values);
+        self.context.triggers.set(self.context.triggers.get() - 1);
+        match result? {
             Finished::Row(row) => Ok(row),
             _ => {
                 let what = "trigger function returned what is no row";

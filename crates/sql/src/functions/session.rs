@@ -38,6 +38,7 @@ const SESSION: &[Signature] = &[
     ("current_setting", &[Type::TEXT, Type::BOOL], Type::TEXT),
     ("set_config", &[Type::TEXT, Type::TEXT, Type::BOOL], Type::TEXT),
     ("pg_backend_pid", &[], Type::INT4),
+    ("pg_trigger_depth", &[], Type::INT4),
     ("pg_sleep", &[Type::FLOAT8], Type::VOID),
     ("pg_cancel_backend", &[Type::INT4], Type::BOOL),
     ("pg_terminate_backend", &[Type::INT4], Type::BOOL),

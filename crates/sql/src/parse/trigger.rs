@@ -4,7 +4,7 @@ use super::cursor::{Cursor, parenthesized};
 use super::lex::text_of;
 use super::routine::{Name, name};
 use scaledb_catalog::{TriggerEvents, TriggerTiming};
-use scaledb_types::{Result, SqlError};
+use scaledb_types::{Result, SqlError, SqlState};
 
 /// CREATE TRIGGER.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,10 @@ pub(super) fn create(at: &mut Cursor<'_>) -> Result<CreateTrigger> {
             events.truncate = true;
         } else {
             at.expect("update")?;
-            events.update = true;
+            if std::mem::replace(&mut events.update, true) {
+                let what = "duplicate trigger events specified";
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+            }
             if at.accept("of") {
                 columns = super::cursor::names(at, false)?;
             }

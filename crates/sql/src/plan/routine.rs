@@ -26,7 +26,11 @@ pub(crate) fn result_columns(catalog: &Catalog, desc: &RoutineDesc) -> Result<Fi
     };
     match desc.returns {
         Returned::Nothing | Returned::Trigger => Ok(Vec::new()),
-        Returned::Value(oid) => Ok(vec![(String::new(), type_of(oid)?)]),
+        // the name of the only parameter that is returned, if there is one
+        Returned::Value(oid) => {
+            let name = desc.returned().next().map_or(String::new(), |parameter| parameter.name.clone());
+            Ok(vec![(name, type_of(oid)?)])
+        }
         Returned::Parameters => {
             let returned = desc.returned().enumerate();
             returned

@@ -255,7 +255,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     }
 
     /// A piece of SQL, compiled.
-    pub(super) fn planned(&mut self, sql: &Sql, wanted: Wanted) -> Result<Planned> {
+    pub(super) fn planned(&mut self, sql: &Sql, wanted: Wanted) -> Result<Arc<Planned>> {
         let generation = self.runner.generation();
         if let Some(planned) = self.loaded.planned(sql, &self.frame.records)
             && planned.generation == generation
@@ -268,7 +268,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         let path = loaded.path.as_deref();
         let piece = Piece { text: &sql.text, names: Some(&names), types, wanted, path };
         let compiled = runner.compile(&piece)?;
-        let planned = Planned::new(Held::new(Arc::new(compiled)), names.records(), generation);
+        let planned = Arc::new(Planned::new(Held::new(Arc::new(compiled)), names.records(), generation));
         loaded.keep(sql, planned.clone());
         Ok(planned)
     }
@@ -474,7 +474,9 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         }
         let strict = into.is_some_and(|into| into.strict);
         let writes = kind.is_some_and(|kind| kind != Kind::Select);
-        let most = if strict || writes { 2 } else { 1 };
+        // of a statement that EXECUTE runs the first row is taken
+        let one = strict || writes && params.is_none();
+        let most = if one { 2 } else { 1 };
         let params = params.unwrap_or(&self.frame.values);
         let Ran { rows, affected } = self.runner.run(compiled, params, most)?;
         if let Action::Call(call) = &compiled.action {
@@ -486,7 +488,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             }
             return Ok(());
         };
-        if rows.len() > 1 && (strict || writes) {
+        if rows.len() > 1 && one {
             return Err(SqlError::new(SqlState::TOO_MANY_ROWS, "query returned more than one row")
                 .hint("Make sure the query returns a single row, or use LIMIT 1."));
         }
@@ -516,7 +518,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     }
 
     /// The statement that EXECUTE runs, and the values of its parameters.
-    pub(super) fn dynamic(&mut self, text: &'l Sql, using: &'l [Sql]) -> Result<(Planned, Vec<Value>)> {
+    pub(super) fn dynamic(&mut self, text: &'l Sql, using: &'l [Sql]) -> Result<(Arc<Planned>, Vec<Value>)> {
         let Some(text) = self.text_of(text)? else {
             let what = "query string argument of EXECUTE is null";
             return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, what));
@@ -531,7 +533,8 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         let piece = Piece { text: &text, names: None, types, wanted: Wanted::Statement, path };
         let compiled = self.runner.compile(&piece)?;
         let generation = self.runner.generation();
-        Ok((Planned::new(Held::new(Arc::new(compiled)), Vec::new(), generation), values))
+        let planned = Planned::new(Held::new(Arc::new(compiled)), Vec::new(), generation);
+        Ok((Arc::new(planned), values))
     }
 
     /// All rows of a query.
@@ -551,7 +554,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         }
         let params = values.as_deref().unwrap_or(&self.frame.values);
         let ran = self.runner.run(&planned.held, params, usize::MAX)?;
-        Ok((ran.rows, planned.fields))
+        Ok((ran.rows, planned.fields.clone()))
     }
 
     /// RETURN.
@@ -648,7 +651,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             return Err(wrong_shape(fields.len(), wanted.len()));
         }
         // a body in SQL is looser than one in PL/pgSQL
-        let strict = !self.loaded.prefers_columns;
+        let strict = !self.loaded.is_sql;
         for (number, ((_, from), to)) in fields.iter().zip(&wanted).enumerate() {
             if strict && !from.plain().same(to.plain()) && from.base != Base::Unknown {
                 let what = "structure of query does not match function result type";

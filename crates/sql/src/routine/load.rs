@@ -3,7 +3,7 @@
 use super::{Loaded, Place, Returns};
 use crate::bind::names::{find_relation, parse_type};
 use crate::parse::plpgsql::{
-    self, DeclaredType, Line, Outside, Program, Query, Scope, Sql, Step, VariableId,
+    self, DeclaredType, Line, NameConflicts, Outside, Program, Query, Scope, Sql, Step, VariableId,
 };
 use crate::plan::column_types;
 use crate::plan::routine::{Fields, fields_of, result_columns};
@@ -83,11 +83,12 @@ pub(crate) fn load(
         outside.push(Outside { name: parameter.name.clone(), ty });
     }
     let arguments = given.len();
+    let is_sql = desc.language == Language::Sql;
     let mut program = match desc.language {
         Language::PlPgSql => plpgsql::program(&desc.body, Some(&desc.name), outside)?,
         Language::Sql => statements(desc, outside)?,
     };
-    // a table that returned columns name is one whose rows are returned
+    let conflicts = if is_sql { NameConflicts::Column } else { program.conflicts };
     let (mut places, width, records) = places(catalog, path, &mut program, table)?;
     if desc.returns == Returned::Trigger && table.is_some() {
         note_rows(&mut places);
@@ -125,7 +126,8 @@ pub(crate) fn load(
         arguments,
         returns,
         set: desc.set,
-        prefers_columns: desc.language == Language::Sql,
+        is_sql,
+        conflicts,
         path: own_path,
         planned: Mutex::new(Vec::new()),
     })
@@ -137,6 +139,7 @@ pub(crate) fn load(
 /// 42P01 and 42704 for what its variables are like.
 pub(crate) fn load_block(catalog: &Catalog, path: &[String], program: &Program) -> Result<Loaded> {
     let mut program = program.clone();
+    let conflicts = program.conflicts;
     let (places, width, records) = places(catalog, path, &mut program, None)?;
     finish(Loaded {
         title: "inline_code_block".to_owned(),
@@ -148,7 +151,8 @@ pub(crate) fn load_block(catalog: &Catalog, path: &[String], program: &Program) 
         arguments: 0,
         returns: Returns::Nothing,
         set: false,
-        prefers_columns: false,
+        is_sql: false,
+        conflicts,
         path: None,
         planned: Mutex::new(Vec::new()),
     })
@@ -173,7 +177,8 @@ pub(crate) fn load_condition(catalog: &Catalog, text: &str, table: &TableDesc) -
         arguments: 0,
         returns: Returns::Value(Type::BOOL, None),
         set: false,
-        prefers_columns: false,
+        is_sql: false,
+        conflicts: NameConflicts::Refused,
         // names in it have the schemas of all that is not in `public`
         path: Some(vec!["pg_catalog".to_owned(), PUBLIC.to_owned()]),
         planned: Mutex::new(Vec::new()),

@@ -21,7 +21,7 @@ mod names;
 mod raise;
 pub(crate) mod runner;
 
-use crate::parse::plpgsql::{Program, Query, Return, Sql, Step};
+use crate::parse::plpgsql::{NameConflicts, Program, Query, Return, Sql, Step};
 use crate::plan::cache::Held;
 use crate::plan::routine::Fields;
 use scaledb_catalog::RoutineDesc;
@@ -92,11 +92,13 @@ pub(crate) struct Loaded {
     pub(crate) arguments: usize,
     pub(crate) returns: Returns,
     pub(crate) set: bool,
-    /// Whether a name that is a column's and a variable's is the column's. It is an error else.
-    pub(crate) prefers_columns: bool,
+    /// Whether its body is in SQL, and not in PL/pgSQL.
+    pub(crate) is_sql: bool,
+    /// What a name means that is a column's and a variable's.
+    pub(crate) conflicts: NameConflicts,
     /// The search path that holds while it runs, if it has one of its own.
     pub(crate) path: Option<Vec<String>>,
-    planned: Mutex<Vec<Option<Planned>>>,
+    planned: Mutex<Vec<Option<Arc<Planned>>>>,
 }
 
 /// A piece of SQL, compiled.
@@ -113,7 +115,7 @@ pub(crate) struct Planned {
 
 impl Loaded {
     /// A piece of SQL that was compiled before, if the records that it reads are what they were.
-    fn planned(&self, sql: &Sql, records: &[Assigned]) -> Option<Planned> {
+    fn planned(&self, sql: &Sql, records: &[Assigned]) -> Option<Arc<Planned>> {
         let planned = self.planned.lock();
         let found = planned.get(sql.number)?.as_ref()?;
         let same = |(number, then): &(usize, Assigned)| match (then, &records[*number]) {
@@ -163,7 +165,7 @@ impl Loaded {
     }
 
     /// Keeps a piece of SQL.
-    fn keep(&self, sql: &Sql, planned: Planned) {
+    fn keep(&self, sql: &Sql, planned: Arc<Planned>) {
         let mut all = self.planned.lock();
         if all.len() <= sql.number {
             all.resize(self.program.pieces, None);

@@ -2,7 +2,7 @@
 
 use super::{Assigned, Loaded, Place};
 use crate::bind::variables::{RowVariable, Variable, Variables};
-use crate::parse::plpgsql::{ScopeId, VariableId};
+use crate::parse::plpgsql::{NameConflicts, ScopeId, VariableId};
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use std::cell::RefCell;
 
@@ -89,8 +89,8 @@ impl Variables for Names<'_> {
         }
     }
 
-    fn prefers_columns(&self) -> bool {
-        self.loaded.prefers_columns
+    fn conflicts(&self) -> NameConflicts {
+        self.loaded.conflicts
     }
 
     fn arguments(&self) -> usize {

@@ -89,9 +89,9 @@ impl<'c> Compiling<'c> {
         debug_assert_eq!(desc.kind, RoutineKind::Procedure);
         let columns =
             if desc.returned().next().is_some() { Some(result_columns(self.catalog, &desc)?) } else { None };
-        let given: Vec<_> = desc.given().collect();
+        let named: Vec<_> = desc.named().collect();
         let place = |parameter: &scaledb_catalog::ParameterDesc| {
-            let at = given.iter().position(|given| std::ptr::eq(*given, parameter))?;
+            let at = named.iter().position(|named| std::ptr::eq(*named, parameter))?;
             match exprs.get(at) {
                 Some(Expr::Param(number)) => Some(*number),
                 _ => None,
@@ -99,7 +99,9 @@ impl<'c> Compiling<'c> {
         };
         let places = desc.returned().map(place).collect();
         let types = columns.iter().flatten().map(|(_, ty)| *ty).collect();
-        let output = exprs.into_iter().map(|expr| crate::bind::Output {
+        // what is returned only is not evaluated
+        let given = exprs.into_iter().zip(&named).filter(|(_, parameter)| parameter.mode.is_given());
+        let output = given.map(|(expr, _)| crate::bind::Output {
             name: String::new(),
             expr,
             ty: Type::TEXT,

@@ -163,7 +163,7 @@ impl<E: Engine> Session<E> {
         self.refresh();
         self.use_newest_catalog();
         if compiled.version == self.state.catalog.version && !self.transaction.changed
-            || !matches!(compiled.action, Action::Plan(_))
+            || !matches!(compiled.action, Action::Plan(_) | Action::Call(_))
         {
             return Ok(None);
         }
@@ -290,7 +290,7 @@ impl<E: Engine> Session<E> {
             }
             Action::Ddl(statement) => self.run_change(alone, |session| session.change(statement)),
             Action::Truncate(statement) => self.run_change(alone, |session| session.truncate(statement)),
-            Action::Call(call) => self.call(call, compiled, params, alone, sink),
+            Action::Call(_) => self.call(compiled, params, alone, sink),
             Action::Utility(_) => Err(SqlError::internal("a utility statement")),
         }
     }
@@ -385,7 +385,7 @@ impl<E: Engine> Session<E> {
         let statement = self.statement(name)?;
         let same = statement.compiled.version == self.state.catalog.version && !self.transaction.changed;
         let same = same && statement.path == Some(self.path_number) && !self.is_outdated(&statement.compiled);
-        if same || !matches!(statement.compiled.action, Action::Plan(_)) {
+        if same || !matches!(statement.compiled.action, Action::Plan(_) | Action::Call(_)) {
             let known = known.is_some_and(|known| known.is(&statement.compiled));
             return Ok(if known { None } else { Some(statement.compiled.clone()) });
         }
@@ -524,7 +524,8 @@ fn is_lasting(action: &Action) -> bool {
     let simple = |utility: &Utility| {
         matches!(utility, Utility::Begin { .. } | Utility::Commit { .. } | Utility::Rollback { .. })
     };
-    matches!(action, Action::Plan(_)) || matches!(action, Action::Utility(utility) if simple(utility))
+    matches!(action, Action::Plan(_) | Action::Call(_))
+        || matches!(action, Action::Utility(utility) if simple(utility))
 }
 
 /// Whether a statement may run in a block that has failed.

@@ -9,6 +9,7 @@ use crate::exec::routine::convert;
 use crate::memory::Reservation;
 use crate::parse::plpgsql::Program;
 use crate::parse::utility::Utility;
+use crate::patience::{DEADLOCK_ATTEMPTS, STATEMENT_ATTEMPTS, STATEMENT_PATIENCE, sleep_before};
 use crate::plan::Kind;
 use crate::plan::cache::{Action, Call, Compiled, Held};
 use crate::routine::runner::{Ran, Runner};
@@ -22,6 +23,8 @@ use std::time::Instant;
 pub(super) struct Running {
     /// When `statement_timeout` is over.
     pub(super) deadline: Option<Instant>,
+    /// Its statements lock what they write: it has met a conflict before.
+    pub(super) reserves: bool,
     /// Calls of procedures that are in each other now.
     calls: usize,
     /// The memory of what it keeps.
@@ -33,23 +36,72 @@ impl<E: Engine> Session<E> {
     ///
     /// # Errors
     /// Those of its statements that none of its handlers is for.
-    pub(super) fn do_block(&mut self, program: &Program, deadline: Option<Instant>) -> Result<Tag> {
-        let loaded = load_block(&self.state.catalog, &self.state.path, program)?;
-        self.as_statement(deadline, |session| run(session, &loaded, Vec::new()))?;
-        Ok(Tag::plain("DO"))
+    pub(super) fn do_block(&mut self, program: &Program, alone: bool) -> Result<Executed> {
+        let deadline = self.deadline();
+        self.run_block(alone, deadline, |session, reserves| {
+            session.as_statement((deadline, reserves), |session| {
+                let loaded = load_block(&session.state.catalog, &session.state.path, program)?;
+                run(session, &loaded, Vec::new())
+            })?;
+            Ok(Tag::plain("DO"))
+        })
+    }
+
+    /// Runs a block or a procedure; again after a conflict if it is alone, with locks on what it writes then.
+    fn run_block(
+        &mut self,
+        alone: bool,
+        deadline: Option<Instant>,
+        mut f: impl FnMut(&mut Self, bool) -> Result<Tag>,
+    ) -> Result<Executed> {
+        let heard = self.state.notices.borrow().len();
+        let (mut attempt, since) = (0, Instant::now());
+        loop {
+            let error = match f(self, attempt > 0) {
+                Ok(tag) if !alone => return Ok(Executed::Complete(tag)),
+                Ok(tag) => match self.commit() {
+                    Ok(()) => return Ok(Executed::Complete(tag)),
+                    Err(error) => error,
+                },
+                Err(error) => self.unless_stale(error),
+            };
+            if !alone {
+                return Err(error);
+            }
+            self.rollback();
+            attempt += 1;
+            let again = match error.code() {
+                SqlState::SERIALIZATION_FAILURE => {
+                    attempt < STATEMENT_ATTEMPTS || since.elapsed() < STATEMENT_PATIENCE
+                }
+                SqlState::DEADLOCK_DETECTED => attempt < DEADLOCK_ATTEMPTS,
+                _ => false,
+            };
+            if !again {
+                return Err(error);
+            }
+            self.back_off(attempt);
+            sleep_before(attempt);
+            let mut context = self.context();
+            context.deadline = deadline;
+            context.check_cancel()?;
+            // they will be said again
+            self.state.notices.borrow_mut().truncate(heard);
+        }
     }
 
     /// Runs something whose statements are of one statement of the client.
     fn as_statement<R>(
         &mut self,
-        deadline: Option<Instant>,
+        (deadline, reserves): (Option<Instant>, bool),
         f: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
         self.ensure_begun()?;
         let outer = self.running_block.take();
         let calls = outer.as_ref().map_or(0, |outer| outer.calls);
         let deadline = outer.as_ref().map_or(deadline, |outer| outer.deadline);
-        self.running_block = Some(Running { deadline, calls: calls + 1, reserved: Vec::new() });
+        let reserves = outer.as_ref().map_or(reserves, |outer| outer.reserves);
+        self.running_block = Some(Running { deadline, reserves, calls: calls + 1, reserved: Vec::new() });
         let result = if calls < MAX_CALLS { f(self) } else { Err(too_deep()) };
         self.running_block = outer;
         result
@@ -61,16 +113,22 @@ impl<E: Engine> Session<E> {
     /// Those of the procedure.
     pub(super) fn call(
         &mut self,
-        call: &Call,
-        compiled: &Compiled,
+        compiled: &Held,
         params: &[Value],
         alone: bool,
         sink: &mut dyn RowSink,
     ) -> Result<Executed> {
         let deadline = self.deadline();
         let mut returned = None;
-        let done = self.run_change(alone, |session| {
-            returned = session.as_statement(deadline, |session| session.called(call, params))?;
+        let done = self.run_block(alone, deadline, |session, reserves| {
+            returned = session.as_statement((deadline, reserves), |session| {
+                // the catalog of the transaction may be newer than the one that it was compiled for
+                let newer = session.fresh(compiled)?;
+                match &newer.as_ref().unwrap_or(compiled).action {
+                    Action::Call(call) => session.called(call, params),
+                    _ => Err(SqlError::internal("not a call")),
+                }
+            })?;
             Ok(Tag::plain("CALL"))
         })?;
         if let (Some(columns), Some(row)) = (&compiled.columns, returned) {
@@ -151,7 +209,7 @@ impl<E: Engine> Runner for Session<E> {
                 Ok(Ran { rows: kept.rows, affected })
             }
             Action::Call(call) => {
-                let row = self.as_statement(None, |session| session.called(call, params))?;
+                let row = self.as_statement((None, false), |session| session.called(call, params))?;
                 Ok(Ran { rows: row.into_iter().map(Into::into).collect(), affected: 0 })
             }
             Action::Empty => Ok(Ran::default()),

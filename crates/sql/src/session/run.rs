@@ -82,6 +82,7 @@ impl<E: Engine> Session<E> {
             gives_up: false,
             given_up: Cell::new(None),
             calls: Cell::new(0),
+            triggers: Cell::new(0),
             counts: &self.counts,
             dropped_indexes: &self.transaction.gone,
         }
@@ -123,6 +124,7 @@ impl<E: Engine> Session<E> {
         self.state.owner.borrow_mut().begin_statement();
         let deadline = self.deadline();
         let mut effort = Effort::new(alone, whole, deadline);
+        effort.reserves = self.running_block.as_ref().is_some_and(|running| running.reserves);
         let heard = self.state.notices.borrow().len();
         let result = loop {
             let compiled = fresh.as_ref().unwrap_or(compiled);

@@ -81,10 +81,7 @@ impl<E: Engine> Session<E> {
             Utility::AlterSequence(alter) => {
                 return self.run_change(alone, |session| session.alter_sequence(alter));
             }
-            Utility::Do(block) => {
-                let deadline = self.deadline();
-                return self.run_change(alone, |session| session.do_block(block, deadline));
-            }
+            Utility::Do(program) => return self.do_block(program, alone),
             Utility::SetSchema(set) => return self.run_change(alone, |session| session.set_schema(set)),
             Utility::CreateRoutine(create) => {
                 return self.run_change(alone, |session| session.create_routine(create));

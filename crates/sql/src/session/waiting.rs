@@ -9,7 +9,9 @@ use super::run::Target;
 use crate::api::Tag as Done;
 use crate::bind::names::find_relation;
 use crate::exec::lock::GivenUp;
-use crate::patience::{ADVISORY_WAITS, DEADLOCK_ATTEMPTS, STATEMENT_ATTEMPTS};
+use crate::patience::{
+    ADVISORY_WAITS, DEADLOCK_ATTEMPTS, STATEMENT_ATTEMPTS, STATEMENT_PATIENCE, sleep_before,
+};
 use crate::plan::{Modify, Node, Plan};
 use scaledb_catalog::Relation;
 use scaledb_engine::{Engine, ReadMark, Worker};
@@ -33,6 +35,8 @@ pub(super) struct Effort {
     pub(super) given_up: Option<GivenUp>,
     /// Whether the statement was run again.
     pub(super) repeats: bool,
+    /// When the first run had failed.
+    since: Option<Instant>,
     attempts: u32,
     waits: u32,
     deadlocks: u32,
@@ -48,6 +52,7 @@ impl Effort {
             mark: None,
             given_up: None,
             repeats: false,
+            since: None,
             attempts: 0,
             waits: 0,
             deadlocks: 0,
@@ -85,7 +90,9 @@ impl<E: Engine> Session<E> {
         let waits = matches!(given_up, Some(GivenUp::Waits(..) | GivenUp::Keeps(..)));
         effort.attempts += u32::from(!waits);
         effort.waits += u32::from(waits);
-        if given_up.is_none() && !conflict || effort.attempts >= STATEMENT_ATTEMPTS {
+        let since = *effort.since.get_or_insert_with(Instant::now);
+        let enough = effort.attempts >= STATEMENT_ATTEMPTS && since.elapsed() >= STATEMENT_PATIENCE;
+        if given_up.is_none() && !conflict || enough {
             return Err(error);
         }
         // in the middle of a transaction too: what the run has handed out comes again
@@ -107,6 +114,10 @@ impl<E: Engine> Session<E> {
                 if effort.attempts > 1 || self.state.owner.borrow().count() == 0 {
                     self.back_off(effort.attempts);
                 }
+                sleep_before(effort.attempts);
+                let mut context = self.context();
+                context.deadline = effort.deadline;
+                context.check_cancel()?;
             }
         }
         effort.repeats = true;

@@ -303,3 +303,41 @@ create function null_cond(b bool) returns text language plpgsql as $$ begin if b
 select null_cond(true), null_cond(false), null_cond(null);
 create function if_not_bool() returns int language plpgsql as $$ begin if 'x' then return 1; end if; return 2; end $$;
 select if_not_bool();
+create procedure outp(a int, out b int, c int default 5) language plpgsql as $$ begin b := a * c; end $$;
+call outp(2, null);
+call outp(2, 1 / 0);
+call outp(b => null, a => 4);
+call outp(2);
+do $$ declare x int := 1; begin call outp(7, x); if x <> 35 then raise exception 'x is %', x; end if; end $$;
+do $$ begin call outp(7, 8); end $$;
+drop procedure outp(int, out int, int);
+create function strict_p() returns int strict language sql as 'select 1';
+create procedure strict_p() strict language sql as 'select 1';
+create procedure vol_p() immutable language sql as 'select 1';
+create function conflict(id int) returns text language plpgsql as $$ 
+#variable_conflict use_column
+declare o text; begin select owner into o from acc where id = 2; return o; end $$;
+select conflict(1);
+create or replace function conflict(id int) returns bigint language plpgsql as $$
+#variable_conflict use_variable
+begin return (select count(*) from acc where id = 1); end $$;
+drop function conflict(int);
+create function conflict(id int) returns bigint language plpgsql as $$
+#variable_conflict use_variable
+begin return (select count(*) from acc where id = 1); end $$;
+select conflict(1) > 1, conflict(2);
+create function bad_exit() returns int language plpgsql as $$ begin exit; return 1; end $$;
+create function bad_exit() returns int language plpgsql as $$ begin continue; return 1; end $$;
+create function bad_exit() returns int language plpgsql as $$ begin <<b>> begin loop continue b; end loop; end; return 1; end $$;
+create function bad_exit() returns int language plpgsql as $$ begin loop exit nosuch; end loop; return 1; end $$;
+create function bad_loop() returns int language plpgsql as $$ declare x constant int := 1; begin for x in select 1 loop null; end loop; return 1; end $$;
+create function raise_dollar() returns int language plpgsql as $$ begin raise exception $x$a % b$x$, 1; end $$;
+select raise_dollar();
+create function many_into() returns text language plpgsql as $$ declare n int; begin execute 'update acc set balance = balance returning id' into n; return (n is not null)::text; end $$;
+select many_into();
+create function outname(in a int, out b int) language sql as 'select $1 + 1';
+select * from outname(1);
+select outname(1);
+create function outset(out b int) returns setof int language sql as 'select generate_series(1, 2)';
+select b from outset();
+select b.b from outset() b;

@@ -21,6 +21,7 @@ mod locks;
 mod messages;
 mod partial;
 mod random;
+mod routines;
 mod row_bounds;
 mod row_filter;
 mod schemas;

@@ -53,7 +53,7 @@ fn a_row_that_fails_a_check_is_shown_as_a_whole() {
 #[test]
 fn a_statement_that_is_not_supported_is_named() {
     let message = error("create materialized view m as select 1").to_string();
-    assert!(message.contains("CREATE MATERIALIZED VIEW is not supported"), "{message}");
+    assert!(message.contains("materialized views are not supported"), "{message}");
 }
 
 #[test]
@@ -74,7 +74,6 @@ fn statements_that_the_parser_does_not_know_are_named() {
             "an index with a column or an expression twice is not supported",
         ),
         ("select * from t tablesample bernoulli (10)", "TABLESAMPLE is not supported"),
-        ("drop function f(int)", "DROP FUNCTION is not supported"),
     ] {
         let error = error(sql);
         assert_eq!((error.code().as_str(), error.message()), ("0A000", wanted), "{sql}");

@@ -217,6 +217,31 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// A row of values with the fields of variables in the place of these; `None` if there are none.
+    fn expanded(&self, row: &[Ast]) -> Result<Option<Vec<Ast>>> {
+        if !row.iter().any(|ast| matches!(ast, Ast::QualifiedWildcard(..))) {
+            return Ok(None);
+        }
+        let mut expanded = Vec::with_capacity(row.len());
+        for ast in row {
+            let variable = match ast {
+                Ast::QualifiedWildcard(name, _) => {
+                    let (_, name) = split(name)?;
+                    self.row_variable(&name)?.map(|fields| (name, fields))
+                }
+                _ => None,
+            };
+            let Some((name, fields)) = variable else {
+                expanded.push(ast.clone());
+                continue;
+            };
+            let quoted = |name: &str| ast::Ident::with_quote('"', name);
+            let each = fields.iter().map(|(field, _)| vec![quoted(&name), quoted(field)]);
+            expanded.extend(each.map(Ast::CompoundIdentifier));
+        }
+        Ok(Some(expanded))
+    }
+
     /// The rows of VALUES, each value cast to its column; DEFAULT stands for the column's.
     fn insert_values(
         &mut self,
@@ -224,12 +249,19 @@ impl Binder<'_> {
         rows: &[ast::Parens<Vec<Ast>>],
         values: &mut [Option<Expr>],
     ) -> Result<Node> {
-        let width = rows.first().map_or(0, |row| row.content.len());
+        // the fields of a row of a trigger, or of another variable: VALUES (new.*)
+        let expanded = rows.iter().map(|row| self.expanded(&row.content)).collect::<Result<Vec<_>>>()?;
+        let rows: Vec<&[Ast]> = expanded
+            .iter()
+            .zip(rows)
+            .map(|(expanded, row)| expanded.as_deref().unwrap_or(&row.content))
+            .collect();
+        let width = rows.first().map_or(0, |row| row.len());
         self.check_width(width, targets.len(), named)?;
         let slots = self.new_slots(width);
         let mut exprs = Vec::with_capacity(rows.len());
         for row in rows {
-            if row.content.len() != width {
+            if row.len() != width {
                 return Err(SqlError::new(
                     SqlState::SYNTAX_ERROR,
                     "VALUES lists must all be the same length",
@@ -237,7 +269,7 @@ impl Binder<'_> {
             }
             // a parameter that several columns take has no type before all values are known
             let mut given = Vec::with_capacity(width);
-            for (ast, &position) in row.content.iter().zip(targets) {
+            for (ast, &position) in row.iter().zip(targets) {
                 if is_default(ast) || overriding.keeps_default(table, position) {
                     given.push(None);
                     continue;

@@ -2,16 +2,17 @@
 //! these see the rows that were written before.
 
 use super::super::changes::Finding;
-use super::super::{Exec, Flow, Next};
+use super::super::{Exec, Flow, Next, codec};
 use super::repeats;
 use super::update::mode_of;
 use crate::counts::Write;
 use crate::plan::expr::Expr;
 use crate::plan::trigger::Triggers;
-use crate::plan::{Delete, Policy, Slot, Update};
-use scaledb_engine::Worker;
+use crate::plan::{BoundTable, Delete, Policy, Slot, Update};
+use scaledb_engine::{RowId, Worker};
 use scaledb_locks::Mode;
-use scaledb_types::Result;
+use scaledb_row::Projection;
+use scaledb_types::{Result, SqlError, SqlState, Value};
 
 /// What RETURNING reads besides the row that is written.
 fn others(returning: Option<&[Expr]>, own: &[&[Slot]]) -> Vec<Slot> {
@@ -63,6 +64,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     Some(row) => new = row,
                     None => return Ok(Flow::Continue(())),
                 }
+                self.check_untouched(table, change.row, change.old)?;
             }
             self.restore(&update.old, change.old);
             self.restore(&update.row, &new);
@@ -78,6 +80,24 @@ impl<'a, W: Worker> Exec<'a, W> {
             Ok(Flow::Continue(()))
         })?;
         Ok(())
+    }
+
+    /// Refuses to write a row that a trigger has written meanwhile.
+    fn check_untouched(&mut self, table: &BoundTable, row: RowId, old: &[Value]) -> Result<()> {
+        let all = Projection::all(&table.info.schema);
+        let same = self.worker()?.get_at(table.info.id, row, &all, |found| {
+            codec::columns(found, table)
+                .zip(old)
+                .try_fold(true, |same, (now, then)| Ok(same && now? == *then))
+        });
+        if same.map_err(|error| self.context.engine_error(error))?.unwrap_or(Ok(false))? {
+            return Ok(());
+        }
+        let what =
+            "tuple to be updated was already modified by an operation triggered by the current command";
+        let hint =
+            "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.";
+        Err(SqlError::new(SqlState::TRIGGERED_DATA_CHANGE_VIOLATION, what).hint(hint))
     }
 
     pub(super) fn delete_triggered(
@@ -109,6 +129,9 @@ impl<'a, W: Worker> Exec<'a, W> {
             self.tick()?;
             if self.fire_before(triggers, table, Some(change.old), None)?.is_none() {
                 return Ok(Flow::Continue(()));
+            }
+            if !triggers.before_row.is_empty() {
+                self.check_untouched(table, change.row, change.old)?;
             }
             self.restore(&delete.old, change.old);
             self.restore(&others, change.returned);

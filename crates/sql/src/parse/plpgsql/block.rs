@@ -2,7 +2,10 @@
 
 use super::super::cursor::Cursor;
 use super::super::lex::{Kind, name_of, text_of};
-use super::{Block, Condition, Declaration, DeclaredType, Handler, Program, Scope, ScopeId, Sql, VariableId};
+use super::{
+    Block, Condition, Declaration, DeclaredType, Handler, NameConflicts, Program, Scope, ScopeId, Sql,
+    VariableId,
+};
 use scaledb_types::{Result, SqlError, SqlState, Type};
 
 /// How deep statements are in each other at most.
@@ -16,6 +19,8 @@ pub(super) struct Parser<'a> {
     scope: Option<ScopeId>,
     pieces: usize,
     depth: usize,
+    /// The labels of the loops around, the innermost last.
+    pub(super) loops: Vec<Option<String>>,
     /// The line of a byte of the text, for those that ask from left to right.
     line: (usize, u32),
 }
@@ -29,12 +34,34 @@ impl<'a> Parser<'a> {
             scope: None,
             pieces: 0,
             depth: 0,
+            loops: Vec::new(),
             line: (0, 1),
         }
     }
 
     pub(super) fn finish(self, block: Block) -> Program {
-        Program { block, variables: self.variables, scopes: self.scopes, pieces: self.pieces }
+        let Self { variables, scopes, pieces, .. } = self;
+        Program { block, variables, scopes, pieces, ..Program::default() }
+    }
+
+    /// What lines in front of the block say that begin with `#`.
+    pub(super) fn options(&mut self) -> Result<NameConflicts> {
+        let mut conflicts = NameConflicts::Refused;
+        while self.at.accept_sign("#") {
+            let option = self.at.name()?;
+            let value = self.at.name()?;
+            conflicts = match (option.as_str(), value.as_str()) {
+                ("variable_conflict", "error") => NameConflicts::Refused,
+                ("variable_conflict", "use_column") => NameConflicts::Column,
+                ("variable_conflict", "use_variable") => NameConflicts::Variable,
+                ("print_strict_params", "on" | "off") => conflicts,
+                _ => {
+                    let what = format!("unrecognized option \"{option} {value}\"");
+                    return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+                }
+            };
+        }
+        Ok(conflicts)
     }
 
     /// The line that the next token is in.

@@ -37,7 +37,9 @@ impl Parser<'_> {
 
     /// What is behind LOOP, its END LOOP included.
     fn rest_of_loop(&mut self, label: Option<&str>) -> Result<Vec<Line>> {
+        self.loops.push(label.map(str::to_owned));
         let steps = self.steps(&["end"])?;
+        self.loops.pop();
         self.at.expect("end")?;
         self.at.expect("loop")?;
         self.end_label(label)?;
@@ -82,7 +84,9 @@ impl Parser<'_> {
                 "loop variable of loop over rows must be a record variable or list of scalar variables";
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
         }
-        self.target()
+        let target = self.target()?;
+        self.refuse_constant(&target)?;
+        Ok(target)
     }
 
     /// Where the two points of `a .. b` stand, if a FOR has them before its LOOP.
@@ -138,6 +142,22 @@ impl Parser<'_> {
                 "there is no label \"{label}\" attached to any block or loop enclosing this statement"
             );
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
+        let word = if continues { "CONTINUE" } else { "EXIT" };
+        let refused = match &label {
+            None if self.loops.is_empty() && continues => {
+                Some(format!("{word} cannot be used outside a loop"))
+            }
+            None if self.loops.is_empty() => {
+                Some(format!("{word} cannot be used outside a loop, unless it has a label"))
+            }
+            Some(label) if continues && !self.loops.contains(&Some(label.clone())) => {
+                Some(format!("block label \"{label}\" cannot be used in {word}"))
+            }
+            _ => None,
+        };
+        if let Some(refused) = refused {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, refused));
         }
         let when = if self.at.accept("when") { Some(self.expression(&[])?) } else { None };
         Ok(Step::Exit { label, when, continues })

@@ -28,6 +28,18 @@ pub(crate) struct Program {
     pub(crate) scopes: Vec<Scope>,
     /// How many pieces of SQL are in it: each has a number of its own.
     pub(crate) pieces: usize,
+    /// What a name means that is a column's and a variable's.
+    pub(crate) conflicts: NameConflicts,
+}
+
+/// What a name means that is a column's and a variable's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum NameConflicts {
+    /// Nothing: it is refused.
+    #[default]
+    Refused,
+    Column,
+    Variable,
 }
 
 /// Names that are visible together.
@@ -357,11 +369,12 @@ pub(crate) fn program(body: &str, name: Option<&str>, outside: Vec<Outside>) -> 
     }
     let found = parser.declare("found", DeclaredType::Known(Type::BOOL));
     debug_assert_eq!(parser.variable_named("found"), Some(found));
+    let conflicts = parser.options()?;
     let label = parser.label()?;
     let block = parser.block(label)?;
     parser.at.accept_sign(";");
     parser.at.end()?;
-    Ok(parser.finish(block))
+    Ok(Program { conflicts, ..parser.finish(block) })
 }
 
 /// Reads what is behind the word DO.
@@ -379,15 +392,20 @@ pub(super) fn do_block(at: &mut Cursor<'_>) -> Result<Program> {
 
 /// The text of a body: a literal of any kind.
 pub(super) fn body(at: &mut Cursor<'_>) -> Result<String> {
-    let token = at.ahead.ok_or_else(|| at.unexpected())?;
+    let code = literal(at).ok_or_else(|| at.unexpected())?;
+    at.next();
+    Ok(code)
+}
+
+/// The content of the literal that is next, of whatever kind.
+fn literal(at: &Cursor<'_>) -> Option<String> {
+    let token = at.ahead?;
     let dollar_quoted = || {
         let text = token.of(at.text);
         let tag = &text[..=text.strip_prefix('$')?.find('$')? + 1];
         Some(text.strip_prefix(tag)?.strip_suffix(tag)?.to_owned())
     };
-    let code = text_of(token, at.text).or_else(dollar_quoted).ok_or_else(|| at.unexpected())?;
-    at.next();
-    Ok(code)
+    text_of(token, at.text).or_else(dollar_quoted)
 }
 
 /// LANGUAGE and its name, or nothing.

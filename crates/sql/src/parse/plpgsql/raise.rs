@@ -1,8 +1,8 @@
 //! RAISE.
 
-use super::super::lex::{Kind, text_of};
+use super::super::lex::Kind;
 use super::block::{Parser, no_condition};
-use super::{Level, Raise, RaiseOption, Step};
+use super::{Level, Raise, RaiseOption, Step, literal};
 use scaledb_types::{Result, SqlError, SqlState};
 
 impl Parser<'_> {
@@ -23,7 +23,7 @@ impl Parser<'_> {
         let level = levels.into_iter().find(|(word, _)| self.at.accept(word));
         let level = level.map_or(Level::Exception, |(_, level)| level);
         let mut raise = Raise { level, format: None, condition: None, options: Vec::new() };
-        let format = self.at.ahead.and_then(|token| text_of(token, self.at.text));
+        let format = literal(&self.at);
         if let Some(format) = format {
             self.at.next();
             let mut args = Vec::new();

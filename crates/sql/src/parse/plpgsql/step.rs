@@ -139,11 +139,7 @@ impl Parser<'_> {
         }
         let start = self.at.ahead;
         let value = self.expression(&[])?;
-        if self.declaration(target.variable).constant {
-            let name = &self.declaration(target.variable).name;
-            let what = format!("variable \"{name}\" is declared CONSTANT");
-            return Err(SqlError::new(SqlState::ERROR_IN_ASSIGNMENT, what));
-        }
+        self.refuse_constant(&target)?;
         let name = start
             .and_then(|token| name_of(token, self.at.text))
             .filter(|_| start.is_some_and(|token| token.of(self.at.text).len() == value.text.len()));
@@ -199,14 +195,19 @@ impl Parser<'_> {
         while self.at.accept_sign(",") {
             targets.push(self.target()?);
         }
-        for target in &targets {
-            let declaration = self.declaration(target.variable);
-            if declaration.constant {
-                let what = format!("variable \"{}\" is declared CONSTANT", declaration.name);
-                return Err(SqlError::new(SqlState::ERROR_IN_ASSIGNMENT, what));
-            }
-        }
+        targets.iter().try_for_each(|target| self.refuse_constant(target))?;
         Ok(targets)
+    }
+
+    /// # Errors
+    /// 22005 for a constant.
+    pub(super) fn refuse_constant(&self, target: &Target) -> Result<()> {
+        let declaration = self.declaration(target.variable);
+        if !declaration.constant {
+            return Ok(());
+        }
+        let what = format!("variable \"{}\" is declared CONSTANT", declaration.name);
+        Err(SqlError::new(SqlState::ERROR_IN_ASSIGNMENT, what))
     }
 
     /// What is behind INTO.

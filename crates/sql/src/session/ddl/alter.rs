@@ -196,6 +196,7 @@ impl<E: Engine> Session<E> {
                 }
                 desc.columns[at].name.clone_from(&name);
                 self.rename_in_texts(table, &mut desc, &old, &name)?;
+                super::triggers::rename_field(&mut desc, &old, &name);
                 store(self, desc)
             }
             AlterTableOperation::RenameTable { table_name } => {

@@ -7,7 +7,7 @@ use crate::bind::names::split;
 use crate::exec::context::Host;
 use crate::parse::marked;
 use crate::plan::BoundTable;
-use scaledb_catalog::{Relation, TriggerTiming};
+use scaledb_catalog::{Relation, Returned, TriggerTiming};
 use scaledb_engine::{Engine, Order, Range, Worker};
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -140,6 +140,7 @@ impl<E: Engine> Session<E> {
             }
             self.drop_relation(&view, together, true, cascaded)?;
         }
+        self.drop_routines_over(&what, |desc| desc.returns == Returned::Row(oid), cascade, cascaded)?;
         if let Relation::Sequence(sequence) = relation {
             self.drop_defaults(sequence.oid, None, &what, cascade, cascaded)?;
         }

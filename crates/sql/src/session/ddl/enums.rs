@@ -12,7 +12,7 @@ use crate::bind::literal::literal_text;
 use crate::bind::names::{find_enum, is_temporary, own_schema, shown, split};
 use crate::parse::alter_type::{AlterType, Change, Neighbour};
 use crate::parse::lex::{Kind, Lexer, name_of, quoted};
-use scaledb_catalog::{EnumDesc, LabelDesc, Relation, TableDesc, ViewDesc};
+use scaledb_catalog::{EnumDesc, LabelDesc, Relation, Returned, RoutineDesc, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::enums::MAX_LABEL_LENGTH;
 use scaledb_types::{Result, SqlError, SqlState, Type};
@@ -241,6 +241,11 @@ impl<E: Engine> Session<E> {
         if let Some(view) = user.filter(|_| !cascade) {
             return Err(depends(&what, &format!("view {}", view.name())));
         }
+        let over = |routine: &RoutineDesc| {
+            let returned = matches!(routine.returns, Returned::Value(oid) if has(oid));
+            returned || routine.parameters.iter().any(|parameter| has(parameter.type_oid))
+        };
+        self.drop_routines_over(&what, over, cascade, cascaded)?;
         self.remove_enum(desc.oid);
         for view in self.state.catalog.views().cloned().collect::<Vec<_>>() {
             let changed = |oid: u32| tables.iter().any(|table| table.oid == oid && !self.has(table));

@@ -11,6 +11,7 @@ use crate::parse::routine::{
 use crate::routine::{Names, Piece, Returns, Wanted, load, type_of_column};
 use scaledb_catalog::{
     Language, ParameterDesc, ParameterMode, Relation, Returned, RoutineDesc, RoutineKind, TableDesc,
+    Volatility,
 };
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
@@ -38,6 +39,11 @@ impl<E: Engine> Session<E> {
                 let what = format!("SET {name} in the definition of a function is not supported");
                 return Err(SqlError::unsupported(what));
             }
+        }
+        let promises = create.strict || create.volatility != Volatility::Volatile;
+        if create.kind == RoutineKind::Procedure && promises {
+            let what = "invalid attribute in procedure definition";
+            return Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what));
         }
         let parameters = self.parameters(&create.parameters)?;
         check_parameters(&parameters)?;
@@ -437,6 +443,26 @@ impl<E: Engine> Session<E> {
         self.edit_catalog(|catalog| {
             catalog.remove_routine(oid);
         });
+        Ok(())
+    }
+
+    /// Drops the routines that take or return something that goes; without `cascade` it stays.
+    pub(super) fn drop_routines_over(
+        &mut self,
+        what: &str,
+        uses: impl Fn(&RoutineDesc) -> bool,
+        cascade: bool,
+        cascaded: &mut Vec<String>,
+    ) -> Result<()> {
+        let users: Vec<_> = self.state.catalog.routines().filter(|desc| uses(desc)).cloned().collect();
+        for desc in users {
+            let user = format!("{} {}", desc.kind.word(), self.signature_of(&desc));
+            if !cascade {
+                return Err(depends(what, &user));
+            }
+            cascaded.push(user);
+            self.drop_routine(&desc, true, cascaded)?;
+        }
         Ok(())
     }
 

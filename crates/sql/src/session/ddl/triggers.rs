@@ -1,10 +1,12 @@
 //! CREATE, ALTER and DROP TRIGGER, and ALTER TABLE .. ENABLE and DISABLE TRIGGER.
 
 use super::super::Session;
+use super::alter::depends;
 use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{find_relation, shown};
 use crate::exec::triggers::arguments;
+use crate::parse::lex::{Lexer, Token, name_of, quoted};
 use crate::parse::routine::Name;
 use crate::parse::trigger::{CreateTrigger, DropTrigger, EnableTriggers, RenameTrigger};
 use crate::plan::BoundTable;
@@ -28,7 +30,12 @@ impl<E: Engine> Session<E> {
         let function = self.trigger_function(&create.function)?;
         let mut columns = Vec::new();
         for name in &create.columns {
-            columns.push(table.columns[position(&table, name)?].attnum);
+            let attnum = table.columns[position(&table, name)?].attnum;
+            if columns.contains(&attnum) {
+                let what = format!("column \"{name}\" specified more than once");
+                return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+            }
+            columns.push(attnum);
         }
         if create.for_each_row && create.events.truncate {
             let what = "TRUNCATE FOR EACH ROW triggers are not supported";
@@ -234,6 +241,26 @@ impl<E: Engine> Session<E> {
         Ok(tag)
     }
 
+    /// Drops the triggers that name a column; without `cascade` it stays.
+    pub(super) fn drop_triggers_over(&self, desc: &mut TableDesc, attnum: i16, cascade: bool) -> Result<()> {
+        let name = desc.column_name(attnum).to_owned();
+        let over = |trigger: &TriggerDesc| {
+            trigger.columns.contains(&attnum)
+                || trigger.condition.as_ref().is_some_and(|text| reads(text, &name))
+        };
+        let users: Vec<String> =
+            desc.triggers.iter().filter(|trigger| over(trigger)).map(|t| t.name.clone()).collect();
+        let shown = |user: &String| format!("trigger {user} on table {}", desc.name);
+        match users.first() {
+            Some(user) if !cascade => {
+                return Err(depends(&format!("column {name} of table {}", desc.name), &shown(user)));
+            }
+            _ => self.tell_of_cascade(&users.iter().map(shown).collect::<Vec<_>>()),
+        }
+        desc.triggers.retain(|trigger| !users.contains(&trigger.name));
+        Ok(())
+    }
+
     /// Fires the triggers of a TRUNCATE.
     pub(super) fn fire_truncate(&mut self, table: &Arc<BoundTable>, timing: TriggerTiming) -> Result<()> {
         let found = Triggers::of(&self.state.catalog, &table.desc, Event::Truncate, None);
@@ -262,5 +289,35 @@ impl<E: Engine> Session<E> {
         let loaded = self.state.routine(&trigger.function, Some(table.desc.oid))?;
         let values = arguments(trigger, table, Event::Truncate, None, None)?;
         run(self, &loaded, values).map(|_| ())
+    }
+}
+
+/// Where a condition names a field of its rows: the tokens of the field.
+fn fields<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = Token> + 't {
+    let tokens: Vec<Token> = Lexer::new(text).collect();
+    (2..tokens.len()).filter_map(move |at| {
+        let row = name_of(tokens[at - 2], text).is_some_and(|row| row == "new" || row == "old");
+        let field = name_of(tokens[at], text).is_some_and(|field| field == name);
+        (row && tokens[at - 1].is_sign(text, ".") && field).then(|| tokens[at])
+    })
+}
+
+/// Whether a condition names a field of its rows.
+fn reads(text: &str, name: &str) -> bool {
+    fields(text, name).next().is_some()
+}
+
+/// The triggers of a table one of whose columns has got another name.
+pub(super) fn rename_field(desc: &mut TableDesc, from: &str, to: &str) {
+    for condition in desc.triggers.iter_mut().filter_map(|trigger| trigger.condition.as_mut()) {
+        let mut renamed = String::with_capacity(condition.len());
+        let mut copied = 0;
+        for token in fields(condition, from) {
+            renamed.push_str(&condition[copied..token.start]);
+            renamed.push_str(&quoted(to));
+            copied = token.end;
+        }
+        renamed.push_str(&condition[copied..]);
+        *condition = renamed;
     }
 }

@@ -168,6 +168,10 @@ impl<E: Engine> Host for SessionState<E> {
         self.use_nested(plan)
     }
 
+    fn note_uses(&self, plan: &Plan) {
+        SessionState::note_uses(self, plan);
+    }
+
     fn note_whole_catalog(&self) {
         self.used.note_all();
     }

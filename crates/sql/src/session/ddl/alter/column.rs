@@ -152,6 +152,7 @@ impl<E: Engine> Session<E> {
         desc.foreign_keys.retain(|key| {
             !(key.columns.contains(&attnum) || key.table == desc.oid && key.referred.contains(&attnum))
         });
+        self.drop_triggers_over(&mut desc, attnum, cascade)?;
         let mut values = Self::identity(table);
         values.remove(at);
         desc.columns.remove(at);
