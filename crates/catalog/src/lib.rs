@@ -1,5 +1,5 @@
-//! What the database contains: schemas, tables, indexes, constraints, triggers, sequences, views, enum types and routines,
-//! as descriptors.
+//! What the database contains: schemas, tables, indexes, constraints, triggers, sequences, views, enum types and
+//! routines, as descriptors.
 //!
 //! ```text
 //!   Catalog (a snapshot, immutable, shared)        Store (rows of the engine)

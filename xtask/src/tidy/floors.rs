@@ -25,7 +25,7 @@ const HOUSES: &[House] = &[House {
         // text, to a syntax tree
         "parse",
         // what plans are made of, and their making
-        "functions", "plan", "optimize", "counts", "bind",
+        "functions", "plan", "optimize", "counts", "bind", "routine",
         // plans at work
         "exec", "statistics",
         // what clients read of the database

@@ -1,7 +1,7 @@
 //! Calls of functions that somebody has written, by a statement at work.
 //!
-//! The pieces of SQL of their bodies run with the engine's worker of the statement, so that they read what it has written,
-//! and are undone with it. A statement that is run again after a conflict calls them again.
+//! The pieces of SQL of their bodies run with the engine's worker of the statement, so that they read what it has
+//! written, and are undone with it. A statement that is run again after a conflict calls them again.
 
 use super::context::SettingsMark;
 use super::{Exec, Flow};

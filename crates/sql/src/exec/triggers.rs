@@ -1,7 +1,7 @@
 //! Triggers at work.
 //!
-//! Those that fire before a row is written may change it, or keep it from being written. Those that fire after rows wait
-//! until the statement has written all of them and its foreign keys are checked.
+//! Those that fire before a row is written may change it, or keep it from being written. Those that fire after rows
+//! wait until the statement has written all of them and its foreign keys are checked.
 
 use super::Exec;
 use crate::memory::row_weight;
@@ -26,8 +26,8 @@ pub(crate) struct Fired {
     new: Option<Arc<Row>>,
 }
 
-/// The values in the first places of the frame of a trigger's function: those of the new row and of the old one, and what
-/// the function is told of the trigger.
+/// The values in the first places of the frame of a trigger's function: those of the new row and of the old one, and
+/// what the function is told of the trigger.
 pub(crate) fn arguments(
     trigger: &Trigger,
     table: &BoundTable,

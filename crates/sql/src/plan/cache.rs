@@ -37,7 +37,8 @@ pub(crate) struct Call {
     pub(crate) desc: Arc<RoutineDesc>,
     /// The only row of its plan has the arguments.
     pub(crate) args: Held,
-    /// What the procedure returns: of which types, and for which parameters of this statement, where an argument is one.
+    /// What the procedure returns: of which types, and for which parameters of this statement, where an argument is
+    /// one.
     pub(crate) types: Vec<Type>,
     pub(crate) places: Vec<Option<usize>>,
 }

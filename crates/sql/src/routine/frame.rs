@@ -2,7 +2,7 @@
 
 use super::names::unassigned;
 use super::runner::Runner;
-use super::{Assigned, Loaded, Place};
+use super::{Assigned, Loaded, Slot};
 use crate::parse::plpgsql::VariableId;
 use crate::plan::routine::Fields;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
@@ -28,9 +28,9 @@ impl Frame {
     /// 55000 for a record that has none yet.
     pub(super) fn row(&self, loaded: &Loaded, variable: VariableId) -> Result<Option<(usize, Arc<Fields>)>> {
         match &loaded.places[variable] {
-            Place::Value { .. } => Ok(None),
-            Place::Row { at, fields, .. } => Ok(Some((*at, fields.clone()))),
-            Place::Record(number) => {
+            Slot::Value { .. } => Ok(None),
+            Slot::Row { at, fields, .. } => Ok(Some((*at, fields.clone()))),
+            Slot::Record(number) => {
                 let assigned = self.records[*number].clone();
                 assigned.map(Some).ok_or_else(|| unassigned(&loaded.program.variables[variable].name))
             }
@@ -64,7 +64,7 @@ impl Frame {
         value: Value,
         from: Type,
     ) -> Result<()> {
-        let Place::Value { at, ty, not_null } = loaded.places[variable] else {
+        let Slot::Value { at, ty, not_null } = loaded.places[variable] else {
             return Err(no_row(&loaded.program.variables[variable].name));
         };
         let value = if from == ty { value } else { runner.convert(value, from, ty)? };
@@ -90,15 +90,15 @@ impl Frame {
         fields: &Arc<Fields>,
     ) -> Result<()> {
         match &loaded.places[variable] {
-            Place::Value { .. } => Err(SqlError::internal("a row for a variable that is none")),
-            Place::Record(number) => {
+            Slot::Value { .. } => Err(SqlError::internal("a row for a variable that is none")),
+            Slot::Record(number) => {
                 let at = self.shape(*number, fields);
                 for offset in 0..fields.len() {
                     self.values[at + offset] = row.map_or(Value::Null, |row| row[offset].clone());
                 }
                 Ok(())
             }
-            Place::Row { at, fields: own, .. } => {
+            Slot::Row { at, fields: own, .. } => {
                 let Some(row) = row else {
                     self.values[*at..*at + own.len()].fill(Value::Null);
                     return Ok(());

@@ -3,7 +3,7 @@
 use super::frame::Frame;
 use super::names::Names;
 use super::runner::{Ran, Runner};
-use super::{Loaded, Piece, Place, Planned, Returns, Wanted};
+use super::{Loaded, Piece, Planned, Returns, Slot, Wanted};
 use crate::memory::row_weight;
 use crate::parse::plpgsql::{Block, Diagnostic, Into, Line, Query, Return, Sql, Step, Target, VariableId};
 use crate::plan::Kind;
@@ -116,24 +116,24 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     /// Gives a variable its first value.
     fn initialize(&mut self, variable: VariableId) -> Result<()> {
         let declaration = &self.loaded.program.variables[variable];
-        if let Place::Record(number) = self.loaded.places[variable] {
+        if let Slot::Record(number) = self.loaded.places[variable] {
             self.frame.records[number] = None;
         }
         match (&declaration.default, &self.loaded.places[variable]) {
-            (Some(default), Place::Value { ty, .. }) => {
+            (Some(default), Slot::Value { ty, .. }) => {
                 let value = self.value(default, Some(*ty))?;
                 self.frame.set(self.runner, self.loaded, variable, value, *ty)
             }
             (Some(default), _) => self.assign_row_of(variable, default),
-            (None, Place::Value { at, .. }) => {
+            (None, Slot::Value { at, .. }) => {
                 self.frame.values[*at] = Value::Null;
                 Ok(())
             }
-            (None, Place::Row { at, fields, .. }) => {
+            (None, Slot::Row { at, fields, .. }) => {
                 self.frame.values[*at..*at + fields.len()].fill(Value::Null);
                 Ok(())
             }
-            (None, Place::Record(_)) => Ok(()),
+            (None, Slot::Record(_)) => Ok(()),
         }
     }
 
@@ -307,12 +307,12 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
 
     fn assign(&mut self, target: &'l Target, value: &'l Sql) -> Result<()> {
         let place = &self.loaded.places[target.variable];
-        if !matches!(place, Place::Value { .. }) && target.field.is_none() {
+        if !matches!(place, Slot::Value { .. }) && target.field.is_none() {
             return self.assign_row_of(target.variable, value);
         }
         let to = match (&target.field, place) {
             (Some(field), _) => Some(self.frame.field(self.loaded, target.variable, field)?.1),
-            (None, Place::Value { ty, .. }) => Some(*ty),
+            (None, Slot::Value { ty, .. }) => Some(*ty),
             (None, _) => None,
         };
         let to = if target.element.is_empty() { to } else { to.and_then(Type::element) };
@@ -337,7 +337,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     }
 
     fn copy(&mut self, to: VariableId, from: VariableId) -> Result<()> {
-        let rows = |place: &Place| !matches!(place, Place::Value { .. });
+        let rows = |place: &Slot| !matches!(place, Slot::Value { .. });
         if rows(&self.loaded.places[from])
             && rows(&self.loaded.places[to])
             && let Some((at, fields)) = self.frame.row(self.loaded, from)?
@@ -345,7 +345,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             let row = self.frame.row_values(at, &fields);
             return self.frame.set_row(self.runner, self.loaded, to, Some(&row), &fields);
         }
-        let (Place::Value { .. }, Place::Value { at, ty, .. }) =
+        let (Slot::Value { .. }, Slot::Value { at, ty, .. }) =
             (&self.loaded.places[to], &self.loaded.places[from])
         else {
             let name = &self.loaded.program.variables[to].name;
@@ -359,7 +359,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     /// Assigns a value.
     pub(super) fn put(&mut self, target: &'l Target, value: Value, from: Type) -> Result<()> {
         if target.element.is_empty() && target.field.is_none() {
-            if value.is_null() && !matches!(self.loaded.places[target.variable], Place::Value { .. }) {
+            if value.is_null() && !matches!(self.loaded.places[target.variable], Slot::Value { .. }) {
                 let fields = self.frame.row(self.loaded, target.variable)?.map(|(_, fields)| fields);
                 let fields = fields.unwrap_or_default();
                 return self.frame.set_row(self.runner, self.loaded, target.variable, None, &fields);
@@ -368,7 +368,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         }
         let (at, ty) = match (&target.field, &self.loaded.places[target.variable]) {
             (Some(field), _) => self.frame.field(self.loaded, target.variable, field)?,
-            (None, Place::Value { at, ty, .. }) => (*at, *ty),
+            (None, Slot::Value { at, ty, .. }) => (*at, *ty),
             (None, _) => return Err(SqlError::internal("an element of a row")),
         };
         if target.element.is_empty() {
@@ -416,7 +416,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         if let [target] = targets
             && target.field.is_none()
             && target.element.is_empty()
-            && !matches!(self.loaded.places[target.variable], Place::Value { .. })
+            && !matches!(self.loaded.places[target.variable], Slot::Value { .. })
         {
             return self.frame.set_row(self.runner, self.loaded, target.variable, row, fields);
         }
@@ -589,7 +589,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             Return::Plain => Err(SqlError::internal("RETURN without a value")),
             Return::Value(sql) => self.value(sql, Some(ty)),
             Return::Variable(variable) => match self.loaded.places[*variable] {
-                Place::Value { at, ty: from, .. } => {
+                Slot::Value { at, ty: from, .. } => {
                     let value = self.frame.values[at].clone();
                     if from == ty { Ok(value) } else { self.runner.convert(value, from, ty) }
                 }

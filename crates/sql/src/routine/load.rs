@@ -1,6 +1,6 @@
 //! Makes routines ready to run: what the catalog knows of the types of their variables.
 
-use super::{Loaded, Place, Returns};
+use super::{Loaded, Returns, Slot};
 use crate::bind::names::{find_relation, parse_type};
 use crate::parse::plpgsql::{
     self, DeclaredType, Line, NameConflicts, Outside, Program, Query, Scope, Sql, Step, VariableId,
@@ -35,10 +35,10 @@ fn trigger_rows() -> impl Iterator<Item = Outside> {
 }
 
 /// Notes which values say whether the rows of a trigger are there.
-fn note_rows(places: &mut [Place]) {
+fn note_rows(places: &mut [Slot]) {
     for row in 0..2 {
-        let Place::Value { at, .. } = places[row + 2] else { continue };
-        if let Place::Row { is_there, .. } = &mut places[row] {
+        let Slot::Value { at, .. } = places[row + 2] else { continue };
+        if let Slot::Row { is_there, .. } = &mut places[row] {
             *is_there = Some(at);
         }
     }
@@ -94,9 +94,9 @@ pub(crate) fn load(
         note_rows(&mut places);
     }
     let place_of = |number: usize| match places[order[number]] {
-        Place::Value { at, .. } => at,
-        Place::Row { at, .. } => at,
-        Place::Record(_) => 0,
+        Slot::Value { at, .. } => at,
+        Slot::Row { at, .. } => at,
+        Slot::Record(_) => 0,
     };
     let returned: Vec<usize> = desc
         .parameters
@@ -190,7 +190,7 @@ fn finish(mut loaded: Loaded) -> Result<Loaded> {
     let outermost = loaded.program.scopes.first();
     let found = outermost.and_then(|scope| scope.names.iter().rev().find(|(name, _)| name == "found"));
     let found = found.map(|(_, variable)| &loaded.places[*variable]);
-    let Some(Place::Value { at, .. }) = found else {
+    let Some(Slot::Value { at, .. }) = found else {
         return Err(SqlError::internal("a block without FOUND"));
     };
     loaded.found = *at;
@@ -204,32 +204,32 @@ fn places(
     path: &[String],
     program: &mut Program,
     table: Option<&TableDesc>,
-) -> Result<(Vec<Place>, usize, usize)> {
-    let mut places: Vec<Place> = Vec::with_capacity(program.variables.len());
+) -> Result<(Vec<Slot>, usize, usize)> {
+    let mut places: Vec<Slot> = Vec::with_capacity(program.variables.len());
     let (mut width, mut records) = (0, 0);
     for declaration in &program.variables {
         let not_null = declaration.not_null;
         let row = |fields: Fields, width: &mut usize| {
             let at = *width;
             *width += fields.len();
-            Place::Row { at, fields: Arc::new(fields), is_there: None }
+            Slot::Row { at, fields: Arc::new(fields), is_there: None }
         };
         let place = match &declaration.ty {
-            DeclaredType::Known(ty) => Place::Value { at: width, ty: *ty, not_null },
+            DeclaredType::Known(ty) => Slot::Value { at: width, ty: *ty, not_null },
             DeclaredType::Named(text) => match parse_type(catalog, path, text) {
-                Ok(ty) => Place::Value { at: width, ty, not_null },
+                Ok(ty) => Slot::Value { at: width, ty, not_null },
                 Err(error) => match table_named(catalog, path, text) {
                     Some(table) => row(fields_of(catalog, table)?, &mut width),
                     None => return Err(error),
                 },
             },
             DeclaredType::LikeVariable(of) => match &places[*of] {
-                Place::Value { ty, .. } => Place::Value { at: width, ty: *ty, not_null },
-                Place::Row { fields, .. } => row((**fields).clone(), &mut width),
-                Place::Record(_) => Place::Record(records),
+                Slot::Value { ty, .. } => Slot::Value { at: width, ty: *ty, not_null },
+                Slot::Row { fields, .. } => row((**fields).clone(), &mut width),
+                Slot::Record(_) => Slot::Record(records),
             },
             DeclaredType::LikeColumn(names) => {
-                Place::Value { at: width, ty: type_of_column(catalog, path, names)?, not_null }
+                Slot::Value { at: width, ty: type_of_column(catalog, path, names)?, not_null }
             }
             DeclaredType::RowOf(names) => {
                 let (schema, name) = match &names[..] {
@@ -253,16 +253,16 @@ fn places(
                     }
                 }
             }
-            DeclaredType::Record => Place::Record(records),
+            DeclaredType::Record => Slot::Record(records),
             DeclaredType::TriggerRow => match table {
                 Some(table) => row(fields_of(catalog, table)?, &mut width),
-                None => Place::Record(records),
+                None => Slot::Record(records),
             },
         };
         match &place {
-            Place::Value { .. } => width += 1,
-            Place::Row { .. } => {}
-            Place::Record(_) => records += 1,
+            Slot::Value { .. } => width += 1,
+            Slot::Row { .. } => {}
+            Slot::Record(_) => records += 1,
         }
         places.push(place);
     }

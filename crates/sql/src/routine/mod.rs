@@ -45,7 +45,7 @@ pub(crate) fn too_deep() -> SqlError {
 
 /// Where a variable is.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Slot {
     Value {
         at: usize,
         ty: Type,
@@ -82,7 +82,7 @@ pub(crate) struct Loaded {
     /// The name in the context of errors.
     pub(crate) title: String,
     pub(crate) program: Program,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<Slot>,
     /// How many values a frame begins with, and how many records there are.
     pub(crate) width: usize,
     pub(crate) records: usize,
@@ -147,11 +147,11 @@ impl Loaded {
         let mut types = vec![None; width];
         for place in &self.places {
             match place {
-                Place::Value { at, ty, .. } => types[*at] = Some(*ty),
-                Place::Row { at, fields, .. } => {
+                Slot::Value { at, ty, .. } => types[*at] = Some(*ty),
+                Slot::Row { at, fields, .. } => {
                     fields.iter().enumerate().for_each(|(number, (_, ty))| types[at + number] = Some(*ty));
                 }
-                Place::Record(number) => {
+                Slot::Record(number) => {
                     if let Some((at, fields)) = &records[*number] {
                         fields
                             .iter()

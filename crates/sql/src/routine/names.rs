@@ -1,6 +1,6 @@
 //! Names of variables in pieces of SQL.
 
-use super::{Assigned, Loaded, Place};
+use super::{Assigned, Loaded, Slot};
 use crate::bind::variables::{RowVariable, Variable, Variables};
 use crate::parse::plpgsql::{NameConflicts, ScopeId, VariableId};
 use scaledb_types::{Result, SqlError, SqlState, Type};
@@ -46,12 +46,12 @@ impl<'n> Names<'n> {
     fn fields(&self, variable: VariableId, name: &str) -> Result<Option<RowVariable>> {
         let mut there = None;
         let (at, fields) = match &self.loaded.places[variable] {
-            Place::Value { .. } => return Ok(None),
-            Place::Row { at, fields, is_there } => {
+            Slot::Value { .. } => return Ok(None),
+            Slot::Row { at, fields, is_there } => {
                 there = is_there.map(|at| Variable { at, ty: Type::BOOL });
                 (*at, fields.clone())
             }
-            Place::Record(number) => {
+            Slot::Record(number) => {
                 self.used.borrow_mut().push(*number);
                 self.records[*number].clone().ok_or_else(|| unassigned(name))?
             }
@@ -65,7 +65,7 @@ impl<'n> Names<'n> {
 impl Variables for Names<'_> {
     fn variable(&self, qualifier: Option<&str>, name: &str) -> Result<Option<Variable>> {
         if let Some(variable) = self.lookup(qualifier, name) {
-            if let Place::Value { at, ty, .. } = self.loaded.places[variable] {
+            if let Slot::Value { at, ty, .. } = self.loaded.places[variable] {
                 return Ok(Some(Variable { at, ty }));
             }
             return Ok(None);

@@ -1,5 +1,5 @@
-//! DO and CALL: blocks and procedures that a session runs by itself, within the transaction at hand. They may change the
-//! catalog, which functions that a query calls may not.
+//! DO and CALL: blocks and procedures that a session runs by itself, within the transaction at hand. They may change
+//! the catalog, which functions that a query calls may not.
 
 use super::Session;
 use super::direct::Rows;

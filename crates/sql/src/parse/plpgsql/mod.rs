@@ -1,8 +1,8 @@
 //! PL/pgSQL: the syntax trees of blocks.
 //!
 //! Names of variables are resolved as the block is read, for they are declared before they are used; types are texts
-//! here, which the catalog gives a meaning when the block is loaded (`crate::routine`). Expressions and statements of SQL
-//! stay texts, too: they are compiled when they run for the first time.
+//! here, which the catalog gives a meaning when the block is loaded (`crate::routine`). Expressions and statements of
+//! SQL stay texts, too: they are compiled when they run for the first time.
 
 mod block;
 mod loops;
