@@ -51,7 +51,31 @@ PGBENCH = {
     "select-only, simple": ["--select-only", "--protocol=simple"],
     "TPC-B, prepared": ["--protocol=prepared"],
     "TPC-B, simple": ["--protocol=simple"],
+    "TPC-B in a function, prepared": ["--protocol=prepared", "-f", "tpcb.sql"],
 }
+# the transaction of TPC-B as one statement, which is one round trip
+FUNCTION = """
+CREATE FUNCTION tpcb(of_account int, of_teller int, of_branch int, delta int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+    balance int;
+BEGIN
+    UPDATE pgbench_accounts SET abalance = abalance + delta WHERE aid = of_account;
+    SELECT abalance INTO balance FROM pgbench_accounts WHERE aid = of_account;
+    UPDATE pgbench_tellers SET tbalance = tbalance + delta WHERE tid = of_teller;
+    UPDATE pgbench_branches SET bbalance = bbalance + delta WHERE bid = of_branch;
+    INSERT INTO pgbench_history (tid, bid, aid, delta, mtime)
+        VALUES (of_teller, of_branch, of_account, delta, CURRENT_TIMESTAMP);
+    RETURN balance;
+END
+$$
+"""
+CALL = """
+\\set account random(1, 100000 * :scale)
+\\set branch random(1, :scale)
+\\set teller random(1, 10 * :scale)
+\\set delta random(-5000, 5000)
+SELECT tpcb(:account, :teller, :branch, :delta);
+"""
 # one transaction each, run by clients that are in each other's way
 CONTENTION = {
     "one row, plain UPDATE": "UPDATE hot SET n = n + 1 WHERE id = 1;\n",
@@ -201,12 +225,13 @@ def pgbench(programs: pathlib.Path, server: Server, options: "list[str]", client
     where = ["-h", server.directory, "-p", str(server.port), "-U", "postgres"]
     # what pgbench does by itself before a run, done before the processor time is looked at
     tidy = ["-c", "VACUUM pgbench_branches", "-c", "VACUUM pgbench_tellers", "-c", "TRUNCATE pgbench_history"]
-    if "-f" not in options:
+    if "-f" not in options or "tpcb.sql" in options:
         subprocess.run([programs / "psql", "-q", *where, *tidy, "postgres"], capture_output=True, check=True)
     command = [programs / "pgbench", *where, "--no-vacuum"]
     command += ["-c", str(clients), "-j", str(threads), "-T", str(seconds), "--max-tries=1000"]
     before = server.settled()
-    done = subprocess.run(command + options + ["postgres"], capture_output=True, text=True, check=False)
+    root = server.directory.parent
+    done = subprocess.run(command + options + ["postgres"], capture_output=True, text=True, check=False, cwd=root)
     if done.returncode != 0:
         sys.exit(f"pgbench on {server.name} failed:\n{done.stderr}")
     cpu = server.settled() - before
@@ -317,6 +342,8 @@ def measure(arguments: argparse.Namespace, programs: pathlib.Path, root: pathlib
                 fill = [programs / "pgbench", "-i", "-q", "-s", str(arguments.scale), "-h", server.directory]
                 fill += ["-p", str(server.port), "-U", "postgres", "postgres"]
                 subprocess.run(fill, capture_output=True, check=True)
+                psql(programs, server, FUNCTION)
+            (root / "tpcb.sql").write_text(CALL.replace(":scale", str(arguments.scale)))
             for workload in arguments.workloads:
                 options = PGBENCH[workload]
                 for clients in arguments.clients:
