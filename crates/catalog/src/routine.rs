@@ -147,6 +147,12 @@ pub struct RoutineDesc {
 }
 
 impl RoutineDesc {
+    /// Whether it may write: only those that are VOLATILE do.
+    #[must_use]
+    pub fn may_write(&self) -> bool {
+        self.volatility == Volatility::Volatile
+    }
+
     /// The parameters that callers give values.
     pub fn given(&self) -> impl Iterator<Item = &ParameterDesc> {
         self.parameters.iter().filter(|parameter| parameter.mode.is_given())

@@ -150,10 +150,18 @@ impl Binder<'_> {
             computed.push((std::mem::replace(&mut output.expr, Expr::Slot(slot)), slot));
         }
         let keys = order.into_iter().map(|(key, number)| {
-            let expr = number.map_or(key.expr, |number| output[number].expr.clone());
+            let expr = match number {
+                Some(number) => output[number].expr.clone(),
+                // what is computed for the select list is not computed again
+                None => match computed.iter().find(|(expr, _)| expr.same(&key.expr)) {
+                    Some((_, slot)) => Expr::Slot(*slot),
+                    None => key.expr,
+                },
+            };
             SortKey { expr, ..key }
         });
-        (keys.collect(), computed)
+        let keys = keys.collect();
+        (keys, computed)
     }
 }
 

@@ -165,6 +165,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) writes: bool,
     /// Whether an INSERT has ON CONFLICT.
     pub(crate) conflicts: bool,
+    /// Whether it calls functions that may write.
+    pub(crate) calls: bool,
     /// Where WITH queries are read, by their numbers.
     pub(crate) read_ctes: HashMap<usize, Vec<with::Reading>>,
     /// The WITH queries that are being bound, outer ones first.
@@ -240,6 +242,7 @@ impl<'b> Binder<'b> {
             may_write: true,
             writes: false,
             conflicts: false,
+            calls: false,
             read_ctes: HashMap::new(),
             within: Vec::new(),
             first_names: HashMap::new(),
@@ -328,6 +331,7 @@ impl<'b> Binder<'b> {
             locks: self.locks.map(crate::parse::locking::Strength::statement),
             parts: self.writes,
             conflicts: self.conflicts,
+            calls: self.calls,
             wants_values: self.wants_values,
         };
         (plan, params)

@@ -26,6 +26,12 @@ impl Binder<'_> {
         {
             return Err(unsupported("a nested row value"));
         }
+        if matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq)
+            && let Some(equal) = self.equal_rows(left, right)?
+        {
+            let differ = matches!(op, BinaryOperator::NotEq);
+            return Ok(Typed::new(negate(equal, differ), Type::BOOL));
+        }
         let left = self.expr(left)?;
         let right = self.expr(right)?;
         self.operator(&name, Some(left), right)
@@ -352,20 +358,33 @@ impl Binder<'_> {
             let equal = Expr::And(equal.collect::<Result<_>>()?);
             return Ok(Typed::new(negate(equal, !negated), Type::BOOL));
         }
-        if let (Some(left), Some(right)) = (self.row_fields(left)?, self.row_fields(right)?) {
-            if left.len() != right.len() {
-                return Err(unequal_rows());
-            }
-            let mut equal = Vec::with_capacity(left.len());
-            for ((_, left), (_, right)) in left.into_iter().zip(right) {
-                let operands = self.operands("=", left, right, "IS DISTINCT FROM")?;
-                equal.push(Expr::Distinct(true, Box::new(operands)));
-            }
-            return Ok(Typed::new(negate(Expr::And(equal), !negated), Type::BOOL));
+        if let Some(equal) = self.equal_rows(left, right)? {
+            return Ok(Typed::new(negate(equal, !negated), Type::BOOL));
         }
         let (left, right) = (self.expr(left)?, self.expr(right)?);
         let operands = self.operands("=", left, right, "IS DISTINCT FROM")?;
         Ok(Typed::new(Expr::Distinct(negated, Box::new(operands)), Type::BOOL))
+    }
+
+    /// Whether two rows of tables, or of variables, have the same values, where NULL is one; `None` if both are not
+    /// such rows.
+    fn equal_rows(&mut self, left: &Ast, right: &Ast) -> Result<Option<Expr>> {
+        let is_name = |ast: &Ast| matches!(ast, Ast::Identifier(_) | Ast::QualifiedWildcard(..));
+        if !is_name(left) || !is_name(right) {
+            return Ok(None);
+        }
+        let (Some(left), Some(right)) = (self.row_fields(left)?, self.row_fields(right)?) else {
+            return Ok(None);
+        };
+        if left.len() != right.len() {
+            return Err(unequal_rows());
+        }
+        let mut equal = Vec::with_capacity(left.len());
+        for ((_, left), (_, right)) in left.into_iter().zip(right) {
+            let operands = self.operands("=", left, right, "IS DISTINCT FROM")?;
+            equal.push(Expr::Distinct(true, Box::new(operands)));
+        }
+        Ok(Some(Expr::And(equal)))
     }
 
     /// `x BETWEEN low AND high`, `BETWEEN SYMMETRIC`.

@@ -269,6 +269,7 @@ impl Binder<'_> {
             let what = format!("{name} is not an aggregate function");
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
         }
+        self.calls |= desc.may_write();
         if desc.set || has_columns(&desc) {
             let columns = result_columns(self.catalog, &desc)?;
             let call = SetCall::new(SetFn::Routine(desc), args);
@@ -291,6 +292,7 @@ impl Binder<'_> {
     ) -> Result<Option<(SetCall, Vec<(String, Type)>)>> {
         let found = self.routine_call(name, list, RoutineKind::Function, false)?;
         let Some((desc, args)) = found else { return Ok(None) };
+        self.calls |= desc.may_write();
         let columns = result_columns(self.catalog, &desc)?;
         columns.iter().for_each(|(_, ty)| self.depend_on(*ty));
         if let Returned::Row(table) = desc.returns {

@@ -11,7 +11,8 @@ use scaledb_keys::{Direction, KeyBuf};
 use scaledb_types::{Result, SqlError, Value};
 use std::ops::ControlFlow;
 
-/// Rows of the first batch, and of the largest.
+/// Rows of the first batch, and of the largest. What calls functions that may write has all rows in one, as long as
+/// there is memory, or else it would meet what they insert.
 const BATCH: (usize, usize) = (8, 512);
 
 /// What one scan of the engine has found before it paused.
@@ -42,8 +43,9 @@ impl<'a, W: Worker> Exec<'a, W> {
     ) -> Result<Flow> {
         let mut filter = self.row_filter(scan);
         let waits = conditions(scan).iter().any(Expr::needs_worker);
+        let first = if self.calls { usize::MAX } else { BATCH.0 };
         let mut batch =
-            Batch { limit: BATCH.0, waits, rows: Vec::new(), weight: 0, met: 0, last: KeyBuf::new() };
+            Batch { limit: first, waits, rows: Vec::new(), weight: 0, met: 0, last: KeyBuf::new() };
         loop {
             let range = Range { start: &start, end: end.as_deref() };
             self.fetch_batch(scan, index, range, order, filter.as_deref(), &mut batch)?;
@@ -65,7 +67,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 Order::Backward => end = Some(last),
             }
-            batch.limit = (batch.limit * 2).min(BATCH.1);
+            batch.limit = batch.limit.saturating_mul(2).min(if self.calls { usize::MAX } else { BATCH.1 });
         }
     }
 
@@ -116,7 +118,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             batch.met += 1;
             let full = batch.rows.len() >= batch.limit
-                || batch.met >= batch.limit * 64
+                || batch.met >= batch.limit.saturating_mul(64)
                 || batch.weight >= self.memory.room() / 4;
             if full {
                 batch.last = key.into();

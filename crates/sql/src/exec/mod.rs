@@ -139,6 +139,8 @@ pub(crate) struct Exec<'a, W> {
     pub(crate) memory: Memory<'a>,
     /// Whether the statement writes.
     pub(crate) writes: bool,
+    /// Whether it calls functions that may write.
+    pub(crate) calls: bool,
     /// What the parts of a statement write at its end, if it has several.
     pub(crate) parts: Option<Box<apart::Parts<'a>>>,
     /// Rows written by the current statement.
@@ -187,6 +189,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             aside: if keeps > 0 { Some(Box::new(Aside::new(keeps))) } else { None },
             memory: Memory::new(context.budget, context.memory_limit, context.temporary.exists()),
             writes: false,
+            calls: false,
             parts: None,
             affected: 0,
             after: Vec::new(),

@@ -114,6 +114,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         exec.locking.reserves = self.locking.reserves;
         exec.locking.wrote = self.locking.wrote;
         exec.writes = plan.writes;
+        exec.calls = plan.calls;
         if plan.parts {
             exec.parts = Some(Box::new(super::apart::Parts::new(plan.conflicts)));
         }
@@ -230,8 +231,14 @@ impl<W: Worker> Runner for Exec<'_, W> {
                 .hint("DO blocks and procedures that CALL runs by itself may have it."));
             }
         };
-        let mut rows: Vec<Box<[Value]>> = Vec::new();
+        let (mut rows, mut count): (Vec<Box<[Value]>>, _) = (Vec::new(), 0);
         let affected = self.nested(plan, params, &mut |exec| {
+            count += 1;
+            if most == 0 {
+                for expr in &plan.output {
+                    exec.eval(expr)?;
+                }
+            }
             if rows.len() < most {
                 let mut row = Vec::with_capacity(plan.output.len());
                 for expr in &plan.output {
@@ -241,10 +248,10 @@ impl<W: Worker> Runner for Exec<'_, W> {
                 rows.push(row.into());
             }
             // what is to be written is written, however many rows are wanted
-            let enough = rows.len() >= most && !plan.writes && plan.locks.is_none();
+            let enough = most > 0 && rows.len() >= most && !plan.writes && plan.locks.is_none();
             Ok(if enough { Flow::Break(()) } else { Flow::Continue(()) })
         })?;
-        let affected = if plan.kind == Kind::Select { rows.len() as u64 } else { affected };
+        let affected = if plan.kind == Kind::Select { count } else { affected };
         Ok(Ran { rows, affected })
     }
 

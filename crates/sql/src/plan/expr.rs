@@ -487,7 +487,7 @@ impl Expr {
             }
             (Self::Call(a), Self::Call(b)) => a.0 == b.0 && same_all(&a.1, &b.1, own) && !a.0.is_volatile(),
             (Self::Routine(a), Self::Routine(b)) => {
-                let same = std::sync::Arc::ptr_eq(&a.0, &b.0) && a.0.volatility != Volatility::Volatile;
+                let same = a.0.oid == b.0.oid && a.0.volatility != Volatility::Volatile;
                 same && same_all(&a.1, &b.1, own)
             }
             (Self::Session(a), Self::Session(b)) => {

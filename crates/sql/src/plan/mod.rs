@@ -358,6 +358,8 @@ pub(crate) struct Plan {
     pub(crate) parts: bool,
     /// Whether one of them has ON CONFLICT, and asks what others insert.
     pub(crate) conflicts: bool,
+    /// Whether it calls functions that may write: a scan has found all of its rows before they see the first.
+    pub(crate) calls: bool,
     /// Whether it would be another one if it knew the values of parameters.
     pub(crate) wants_values: bool,
 }

@@ -37,6 +37,15 @@ impl Frame {
         }
     }
 
+    /// Whether a row is one, and not NULL.
+    pub(super) fn is_there(&self, loaded: &Loaded, variable: VariableId) -> bool {
+        match &loaded.places[variable] {
+            Slot::Value { .. } => true,
+            Slot::Row { is_there, .. } => is_there.is_none_or(|at| self.values[at].is_true()),
+            Slot::Record(number) => self.records[*number].is_some(),
+        }
+    }
+
     /// The values of a row.
     pub(super) fn row_values(&self, at: usize, fields: &Fields) -> Vec<Value> {
         self.values[at..at + fields.len()].to_vec()
@@ -77,7 +86,25 @@ impl Frame {
         Ok(())
     }
 
-    /// Assigns a row to a variable that is one of rows.
+    /// Makes a variable that is one of rows NULL.
+    ///
+    /// # Errors
+    /// 55000 for a record that has no fields yet.
+    pub(super) fn clear_row<R: Runner>(
+        &mut self,
+        runner: &mut R,
+        loaded: &Loaded,
+        variable: VariableId,
+    ) -> Result<()> {
+        let fields = self.row(loaded, variable)?.map(|(_, fields)| fields).unwrap_or_default();
+        self.set_row(runner, loaded, variable, None, &fields)?;
+        if let Slot::Row { is_there: Some(at), .. } = loaded.places[variable] {
+            self.values[at] = Value::Bool(false);
+        }
+        Ok(())
+    }
+
+    /// Assigns a row to a variable that is one of rows. None is a row of NULLs.
     ///
     /// # Errors
     /// 42804 if it has other fields than the variable.
@@ -98,7 +125,10 @@ impl Frame {
                 }
                 Ok(())
             }
-            Slot::Row { at, fields: own, .. } => {
+            Slot::Row { at, fields: own, is_there } => {
+                if let Some(is_there) = is_there {
+                    self.values[*is_there] = Value::Bool(true);
+                }
                 let Some(row) = row else {
                     self.values[*at..*at + own.len()].fill(Value::Null);
                     return Ok(());

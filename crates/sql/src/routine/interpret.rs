@@ -176,8 +176,9 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             Step::Sql { sql, into } => self.statement(sql, into.as_ref())?,
             Step::Perform(sql) => {
                 let planned = self.planned(sql, Wanted::Statement)?;
-                let ran = self.runner.run(&planned.held, &self.frame.values, 1)?;
-                self.note_rows(ran.affected, !ran.rows.is_empty());
+                // all of its rows are computed: what it calls may write
+                let ran = self.runner.run(&planned.held, &self.frame.values, 0)?;
+                self.note_rows(ran.affected, ran.affected > 0);
             }
             Step::Execute { text, using, into } => self.execute(text, using, into.as_ref())?,
             Step::If { branches, otherwise } => {
@@ -268,6 +269,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         let path = loaded.path.as_deref();
         let piece = Piece { text: &sql.text, names: Some(&names), types, wanted, path };
         let compiled = runner.compile(&piece)?;
+        loaded.check_writes(&compiled)?;
         let planned = Arc::new(Planned::new(Held::new(Arc::new(compiled)), names.records(), generation));
         loaded.keep(sql, planned.clone());
         Ok(planned)
@@ -325,12 +327,11 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     fn assign_row_of(&mut self, variable: VariableId, value: &'l Sql) -> Result<()> {
         let name = &self.loaded.program.variables[variable].name;
         if value.text.trim().eq_ignore_ascii_case("null") {
-            let fields = match self.frame.row(self.loaded, variable) {
-                Ok(row) => row.map(|(_, fields)| fields),
-                Err(_) => None,
+            return match self.frame.row(self.loaded, variable) {
+                Ok(_) => self.frame.clear_row(self.runner, self.loaded, variable),
+                // a record without fields has none then, either
+                Err(_) => self.frame.set_row(self.runner, self.loaded, variable, None, &Arc::default()),
             };
-            let fields = fields.unwrap_or_default();
-            return self.frame.set_row(self.runner, self.loaded, variable, None, &fields);
         }
         let what = format!("assignment of an expression to the row \"{name}\" is not supported");
         Err(SqlError::unsupported(what).hint("SELECT .. INTO assigns a row, and := the value of one field."))
@@ -360,9 +361,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     pub(super) fn put(&mut self, target: &'l Target, value: Value, from: Type) -> Result<()> {
         if target.element.is_empty() && target.field.is_none() {
             if value.is_null() && !matches!(self.loaded.places[target.variable], Slot::Value { .. }) {
-                let fields = self.frame.row(self.loaded, target.variable)?.map(|(_, fields)| fields);
-                let fields = fields.unwrap_or_default();
-                return self.frame.set_row(self.runner, self.loaded, target.variable, None, &fields);
+                return self.frame.clear_row(self.runner, self.loaded, target.variable);
             }
             return self.frame.set(self.runner, self.loaded, target.variable, value, from);
         }
@@ -371,6 +370,9 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             (None, Slot::Value { at, ty, .. }) => (*at, *ty),
             (None, _) => return Err(SqlError::internal("an element of a row")),
         };
+        if target.field.is_some() && !self.frame.is_there(self.loaded, target.variable) {
+            return Err(super::names::unassigned(&self.loaded.program.variables[target.variable].name));
+        }
         if target.element.is_empty() {
             let value = if from == ty { value } else { self.runner.convert(value, from, ty)? };
             self.frame.values[at] = value;
@@ -532,6 +534,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         let path = self.loaded.path.as_deref();
         let piece = Piece { text: &text, names: None, types, wanted: Wanted::Statement, path };
         let compiled = self.runner.compile(&piece)?;
+        self.loaded.check_writes(&compiled)?;
         let generation = self.runner.generation();
         let planned = Planned::new(Held::new(Arc::new(compiled)), Vec::new(), generation);
         Ok((Arc::new(planned), values))
@@ -570,10 +573,20 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                 let fields = fields.clone();
                 Finished::Row(self.row_as(*variable, &fields)?)
             }
-            (Returns::Trigger(fields), Return::Variable(variable)) => {
+            (Returns::Trigger(fields), Return::Variable(_) | Return::FirstOf(_)) => {
                 let fields = fields.clone().unwrap_or_default();
-                Finished::Row(self.row_as(*variable, &fields)?)
+                let variables = match returned {
+                    Return::Variable(variable) => std::slice::from_ref(variable),
+                    Return::FirstOf(variables) => variables,
+                    Return::Plain | Return::Value(_) => &[],
+                };
+                let there = variables.iter().find(|&&variable| self.frame.is_there(self.loaded, variable));
+                Finished::Row(match there {
+                    Some(&variable) => self.row_as(variable, &fields)?,
+                    None => None,
+                })
             }
+            (Returns::Row(..), Return::FirstOf(_)) => return Err(not_composite()),
             (Returns::Row(..) | Returns::Trigger(_), Return::Value(sql)) => {
                 if !sql.text.trim().eq_ignore_ascii_case("null") {
                     return Err(not_composite());
@@ -588,6 +601,10 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         match returned {
             Return::Plain => Err(SqlError::internal("RETURN without a value")),
             Return::Value(sql) => self.value(sql, Some(ty)),
+            Return::FirstOf(_) => Err(SqlError::new(
+                SqlState::DATATYPE_MISMATCH,
+                "cannot return a row from a function that returns a value",
+            )),
             Return::Variable(variable) => match self.loaded.places[*variable] {
                 Slot::Value { at, ty: from, .. } => {
                     let value = self.frame.values[at].clone();

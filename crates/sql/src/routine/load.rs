@@ -127,6 +127,7 @@ pub(crate) fn load(
         returns,
         set: desc.set,
         is_sql,
+        may_write: desc.may_write(),
         conflicts,
         path: own_path,
         planned: Mutex::new(Vec::new()),
@@ -152,6 +153,7 @@ pub(crate) fn load_block(catalog: &Catalog, path: &[String], program: &Program) 
         returns: Returns::Nothing,
         set: false,
         is_sql: false,
+        may_write: true,
         conflicts,
         path: None,
         planned: Mutex::new(Vec::new()),
@@ -178,6 +180,7 @@ pub(crate) fn load_condition(catalog: &Catalog, text: &str, table: &TableDesc) -
         returns: Returns::Value(Type::BOOL, None),
         set: false,
         is_sql: false,
+        may_write: true,
         conflicts: NameConflicts::Refused,
         // names in it have the schemas of all that is not in `public`
         path: Some(vec!["pg_catalog".to_owned(), PUBLIC.to_owned()]),

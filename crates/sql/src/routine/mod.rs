@@ -22,7 +22,8 @@ mod raise;
 pub(crate) mod runner;
 
 use crate::parse::plpgsql::{NameConflicts, Program, Query, Return, Sql, Step};
-use crate::plan::cache::Held;
+use crate::plan::Kind;
+use crate::plan::cache::{Action, Compiled, Held};
 use crate::plan::routine::Fields;
 use scaledb_catalog::RoutineDesc;
 use scaledb_sync::lock::Mutex;
@@ -94,6 +95,8 @@ pub(crate) struct Loaded {
     pub(crate) set: bool,
     /// Whether its body is in SQL, and not in PL/pgSQL.
     pub(crate) is_sql: bool,
+    /// Whether its statements may write.
+    pub(crate) may_write: bool,
     /// What a name means that is a column's and a variable's.
     pub(crate) conflicts: NameConflicts,
     /// The search path that holds while it runs, if it has one of its own.
@@ -126,6 +129,21 @@ impl Loaded {
             _ => false,
         };
         found.records.iter().all(same).then(|| found.clone())
+    }
+
+    /// Refuses what writes in a function that is STABLE or IMMUTABLE.
+    fn check_writes(&self, compiled: &Compiled) -> Result<()> {
+        let Action::Plan(plan) = &compiled.action else { return Ok(()) };
+        if self.may_write || !plan.writes {
+            return Ok(());
+        }
+        let command = match plan.kind {
+            Kind::Select => "SELECT",
+            Kind::Insert => "INSERT",
+            Kind::Update => "UPDATE",
+            Kind::Delete => "DELETE",
+        };
+        Err(SqlError::unsupported(format!("{command} is not allowed in a non-volatile function")))
     }
 
     /// The pieces of a body in SQL, or of a condition.

@@ -209,6 +209,8 @@ impl<E: Engine> SessionState<E> {
     pub(in crate::session) fn compile_piece(&self, env: &Env, piece: &Piece<'_>) -> Result<Compiled> {
         let text = match piece.wanted {
             Wanted::Statement => piece.text.to_owned(),
+            // `new.*` is a row, not a list
+            Wanted::Value(_) if begins_with_row(piece.text) => format!("SELECT ({})", piece.text),
             Wanted::Value(_) => format!("SELECT {}", piece.text),
         };
         parse::with_stack(&text, || self.compile_piece_of(env, &text, piece))
@@ -249,6 +251,13 @@ impl<E: Engine> SessionState<E> {
         let params = if piece.names.is_some() { Vec::new() } else { planned.params };
         Ok(finish(planned.action, params, planned.columns))
     }
+}
+
+/// Whether an expression begins with all columns of something: `new.* IS DISTINCT FROM old.*`.
+fn begins_with_row(text: &str) -> bool {
+    let text = text.trim_start();
+    let name = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    name > 0 && text[name..].starts_with(".*")
 }
 
 /// A look-up along another search path.

@@ -140,7 +140,7 @@ impl<E: Engine> Session<E> {
     /// Calls a procedure: what it returns.
     fn called(&mut self, call: &Call, params: &[Value]) -> Result<Option<Vec<Value>>> {
         use crate::exec::context::Host;
-        let mut args = Collected { rows: Vec::new(), most: 1 };
+        let mut args = Collected { rows: Vec::new(), most: 1, count: 0 };
         self.run_plan(&call.args, params, false, Target::Rows(&mut args))?;
         let args = args.rows.pop().map(<[Value]>::into_vec).unwrap_or_default();
         self.state.used.note(call.desc.oid);
@@ -203,9 +203,9 @@ impl<E: Engine> Runner for Session<E> {
         self.refresh();
         match &compiled.action {
             Action::Plan(plan) => {
-                let mut kept = Collected { rows: Vec::new(), most };
+                let mut kept = Collected { rows: Vec::new(), most, count: 0 };
                 let count = self.run_plan(compiled, params, false, Target::Rows(&mut kept))?;
-                let affected = if plan.kind == Kind::Select { kept.rows.len() as u64 } else { count };
+                let affected = if plan.kind == Kind::Select { kept.count } else { count };
                 Ok(Ran { rows: kept.rows, affected })
             }
             Action::Call(call) => {
@@ -225,7 +225,7 @@ impl<E: Engine> Runner for Session<E> {
 
     fn value(&mut self, compiled: &Held, params: &[Value]) -> Result<Value> {
         self.refresh();
-        let mut kept = Collected { rows: Vec::new(), most: 2 };
+        let mut kept = Collected { rows: Vec::new(), most: 2, count: 0 };
         self.run_plan(compiled, params, false, Target::Rows(&mut kept))?;
         if kept.rows.len() > 1 {
             return Err(SqlError::new(SqlState::CARDINALITY_VIOLATION, "query returned more than one row"));
@@ -280,22 +280,26 @@ impl<E: Engine> Runner for Session<E> {
     }
 }
 
-/// Rows of a piece of SQL, so many at most.
+/// Rows of a piece of SQL, so many at most; if none is kept, all are counted.
 struct Collected {
     rows: Vec<Box<[Value]>>,
     most: usize,
+    count: u64,
 }
 
 impl Rows for Collected {
     fn row(&mut self, _: &Env, _: &[Column], values: &[Value]) -> Result<ControlFlow<()>> {
+        self.count += 1;
         if self.rows.len() < self.most {
             self.rows.push(values.into());
         }
-        Ok(if self.rows.len() < self.most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        let enough = self.most > 0 && self.rows.len() >= self.most;
+        Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
     fn rewind(&mut self) -> bool {
         self.rows.clear();
+        self.count = 0;
         true
     }
 }

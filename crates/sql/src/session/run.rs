@@ -340,6 +340,7 @@ fn emit<W: Worker>(
     let mut row = Vec::new();
     let mut enough = false;
     exec.writes = plan.writes;
+    exec.calls = plan.calls;
     if plan.parts {
         exec.parts = Some(Box::new(Parts::new(plan.conflicts)));
     }

@@ -223,6 +223,8 @@ pub(crate) enum Return {
     Value(Sql),
     /// A variable that may be a row.
     Variable(VariableId),
+    /// `COALESCE(NEW, OLD)`: the first of these rows that is not NULL.
+    FirstOf(Vec<VariableId>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

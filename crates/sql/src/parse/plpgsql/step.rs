@@ -2,7 +2,7 @@
 
 use super::super::lex::{Kind, name_of};
 use super::block::{Parser, unsupported};
-use super::{Diagnostic, Into, Line, Query, Return, Sql, Step, Target};
+use super::{Diagnostic, Into, Line, Query, Return, Sql, Step, Target, VariableId};
 use scaledb_types::{Result, SqlError, SqlState};
 
 impl Parser<'_> {
@@ -357,10 +357,25 @@ impl Parser<'_> {
         let name = name_of(token, self.at.text);
         let sql = self.expression(&[])?;
         let alone = token.of(self.at.text).len() == sql.text.len();
+        if let Some(rows) = self.first_of(&sql.text) {
+            return Ok(Return::FirstOf(rows));
+        }
         Ok(match name.filter(|_| alone).and_then(|name| self.variable_named(&name)) {
             Some(variable) => Return::Variable(variable),
             None => Return::Value(sql),
         })
+    }
+
+    /// The variables in `COALESCE(NEW, OLD)`, if all in it are rows that a trigger sees.
+    fn first_of(&self, text: &str) -> Option<Vec<VariableId>> {
+        let rest = text.get(8..).filter(|_| text[..8].eq_ignore_ascii_case("coalesce"))?;
+        let inner = rest.trim().strip_prefix('(')?.strip_suffix(')')?;
+        let names = inner.split(',').map(|name| name.trim().to_ascii_lowercase());
+        let rows = names.map(|name| {
+            let known = matches!(name.as_str(), "new" | "old");
+            known.then(|| self.variable_named(&name)).flatten()
+        });
+        rows.collect()
     }
 
     /// What is behind GET.

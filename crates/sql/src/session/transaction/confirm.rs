@@ -11,14 +11,16 @@ impl<E: Engine> Session<E> {
     /// have neither as they are.
     #[cold]
     pub(in crate::session) fn unless_stale(&mut self, error: SqlError) -> SqlError {
-        // cardinality, data, integrity
-        const OVER_DATA: [&str; 3] = ["21", "22", "23"];
+        // cardinality, data, integrity, rows that a trigger has changed
+        const OVER_DATA: [&str; 4] = ["21", "22", "23", "27"];
         // and what depends on the catalog: dependents, views, states of objects, names
         const OVER_CATALOG: [&str; 4] = ["2B", "44", "55", "42"];
         let is_of = |classes: &[&str]| classes.iter().any(|class| error.code().as_str().starts_with(class));
         let shared = self.state.shared.is_shared;
         let over_catalog = shared && is_of(&OVER_CATALOG) && error.code() != SqlState::SYNTAX_ERROR;
-        if !over_catalog && !is_of(&OVER_DATA) {
+        // what a function raises follows from what it has read, whatever its code
+        let raised = error.fields().context.is_some() && !is_of(&["40"]);
+        if !over_catalog && !is_of(&OVER_DATA) && !raised {
             return error;
         }
         if !self.transaction.has_begun() {

@@ -34,12 +34,13 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             Relation::Table(table) => {
                 let indexed = table.primary_key.is_some() || !table.indexes.is_empty();
                 let referred = !catalog.references_to(table.oid).is_empty();
+                let triggers = referred || !table.foreign_keys.is_empty() || !table.triggers.is_empty();
                 rows.push(
                     class(catalog, table.oid, &table.name, &table.schema, b'r')
                         .oid("relam", HEAP)
                         .oid("reltype", row_type(table.oid))
                         .flag("relhasindex", indexed)
-                        .flag("relhastriggers", referred || !table.foreign_keys.is_empty())
+                        .flag("relhastriggers", triggers)
                         .int2("relnatts", table.next_attnum as usize - 1)
                         .int2("relchecks", table.checks.len())
                         .set("reloptions", options(table)),
