@@ -226,10 +226,7 @@ impl Operations<AccShared> for Ctx<'_> {
             self.end_snapshot();
         }
         self.local.exit();
-        if self.state.privileged {
-            self.state.privileged = false;
-            self.shared.contention.release();
-        }
+        self.yield_priority();
         if huge {
             self.local.give_back();
         }
@@ -253,6 +250,14 @@ impl Operations<AccShared> for Ctx<'_> {
         let backoff = &self.shared.backoff;
         let limit = backoff.limit().max(backoff.least()) << attempt.min(6) >> 1;
         backoff.wait(&self.shared.clock, limit, &mut self.state.random);
+    }
+
+    #[inline]
+    fn yield_priority(&mut self) {
+        if self.state.privileged {
+            self.state.privileged = false;
+            self.shared.contention.release();
+        }
     }
 
     fn leave(&mut self) {

@@ -527,6 +527,10 @@ pub trait Worker: Send {
     /// wait here as their contention control says.
     fn back_off(&mut self, attempt: u32);
 
+    /// Gives up what the contention control has granted to this worker alone, as it is about to wait for something that
+    /// another transaction has: that one's commit must not wait for this worker.
+    fn yield_priority(&mut self) {}
+
     /// Runs `f` in a transaction and commits, again after each conflict until it succeeds. Any other
     /// error of `f` rolls back and is returned.
     ///

@@ -187,6 +187,9 @@ pub trait Operations<P: Transactions> {
     /// Waits before another attempt: see [`Worker::back_off`](scaledb_engine::Worker::back_off).
     fn back_off(&mut self, attempt: u32);
 
+    /// Gives up priority: see [`Worker::yield_priority`](scaledb_engine::Worker::yield_priority).
+    fn yield_priority(&mut self) {}
+
     /// The worker's next transactions come after the one with this timestamp. Nothing to do for an engine whose order
     /// agrees with real time: who knows of a commit begins after it.
     fn observe(&mut self, commit_ts: Timestamp) {

@@ -405,6 +405,10 @@ impl<P: Transactions> Worker for InstanceWorker<P> {
     fn back_off(&mut self, attempt: u32) {
         self.ctx().back_off(attempt);
     }
+
+    fn yield_priority(&mut self) {
+        self.ctx().yield_priority();
+    }
 }
 
 impl<P: Transactions> Drop for InstanceWorker<P> {

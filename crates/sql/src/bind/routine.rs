@@ -6,7 +6,7 @@ use super::{Binder, Typed, unsupported};
 use crate::functions::{SessionFn, SetFn, is_aggregate, returns_set};
 use crate::plan::SetCall;
 use crate::plan::expr::Expr;
-use crate::plan::routine::{has_columns, result_columns, value_type};
+use crate::plan::routine::{Fields, has_columns, result_columns, value_type};
 use crate::plan::window::OwnFn;
 use scaledb_catalog::{PUBLIC, Returned, RoutineDesc, RoutineKind};
 use scaledb_types::cast::{Context, find_cast};
@@ -289,7 +289,7 @@ impl Binder<'_> {
         &mut self,
         name: &ObjectName,
         list: &[FunctionArg],
-    ) -> Result<Option<(SetCall, Vec<(String, Type)>)>> {
+    ) -> Result<Option<(SetCall, Fields)>> {
         let found = self.routine_call(name, list, RoutineKind::Function, false)?;
         let Some((desc, args)) = found else { return Ok(None) };
         self.calls |= desc.may_write();

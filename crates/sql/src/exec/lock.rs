@@ -141,6 +141,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, what))
             }
             Policy::Wait if self.locking.wrote && !self.locking.whole || !self.locking.again => {
+                self.worker()?.yield_priority();
                 self.context.wait_for_lock(tag, mode, false)?;
                 Ok(true)
             }

@@ -172,6 +172,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         for &(table, _) in &plan.tables {
             let tag = Tag::Table(table);
             if !self.context.host.take_lock(tag, mode)? {
+                self.worker()?.yield_priority();
                 self.context.wait_for_lock(tag, mode, false)?;
             }
         }

@@ -12,6 +12,9 @@ use crate::plan::routine::Fields;
 use scaledb_types::{Array, Base, Dimension, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
+/// Rows, kept.
+type Rows = Vec<Box<[Value]>>;
+
 /// What a routine has returned.
 #[derive(Debug)]
 pub(crate) enum Finished {
@@ -541,7 +544,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     }
 
     /// All rows of a query.
-    pub(super) fn rows_of(&mut self, query: &'l Query) -> Result<(Vec<Box<[Value]>>, Arc<Fields>)> {
+    pub(super) fn rows_of(&mut self, query: &'l Query) -> Result<(Rows, Arc<Fields>)> {
         let (planned, values) = match query {
             Query::Static(sql) => (self.planned(sql, Wanted::Statement)?, None),
             Query::Dynamic(text, using) => {

@@ -55,7 +55,7 @@ impl<E: Engine> Session<E> {
         mut f: impl FnMut(&mut Self, bool) -> Result<Tag>,
     ) -> Result<Executed> {
         let heard = self.state.notices.borrow().len();
-        let (mut attempt, since) = (0, Instant::now());
+        let (mut attempt, mut deadlocks, since) = (0, 0, Instant::now());
         loop {
             let error = match f(self, attempt > 0) {
                 Ok(tag) if !alone => return Ok(Executed::Complete(tag)),
@@ -74,7 +74,10 @@ impl<E: Engine> Session<E> {
                 SqlState::SERIALIZATION_FAILURE => {
                     attempt < STATEMENT_ATTEMPTS || since.elapsed() < STATEMENT_PATIENCE
                 }
-                SqlState::DEADLOCK_DETECTED => attempt < DEADLOCK_ATTEMPTS,
+                SqlState::DEADLOCK_DETECTED => {
+                    deadlocks += 1;
+                    deadlocks < DEADLOCK_ATTEMPTS
+                }
                 _ => false,
             };
             if !again {

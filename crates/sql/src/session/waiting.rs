@@ -159,6 +159,9 @@ impl<E: Engine> Session<E> {
     }
 
     fn wait_for(&mut self, tag: Tag, mode: Mode, keeps: bool, deadline: Option<Instant>) -> Result<()> {
+        if let Some(worker) = self.worker.as_mut() {
+            worker.yield_priority();
+        }
         let mut context = self.context();
         context.deadline = deadline;
         context.wait_for_lock(tag, mode, keeps)

@@ -66,6 +66,56 @@ fn conflicts_do_not_reach_those_who_call_a_function<E: Engine>(db: Database<E>) 
     assert_eq!(text(s, "select 100 * 4 + sum(t - f) = (select sum(n) from acc) from log"), "t");
 }
 
+/// What a function raises, or a trigger finds changed, is of one state of the database.
+fn what_a_function_raises_is_of_one_state<E: Engine>(db: Database<E>) {
+    accounts(&db);
+    let block = "select n into a from acc where id = 1; for i in 1..30 loop a := a + 0; end loop; \
+                 select n into b from acc where id = 2; \
+                 if a + b <> 200 then raise exception 'broken: % %', a, b; end if;";
+    ok(
+        &mut session(&db),
+        &format!(
+            "create function check_it() returns int language plpgsql as $$ declare a int; b int; begin {block} \
+             return a; end $$; \
+             create function leave_it() returns trigger language plpgsql as $$ begin return new; end $$; \
+             create trigger leave_it before update on acc for each row execute function leave_it()"
+        ),
+    );
+    let does = format!("do $$ declare a int; b int; begin {block} end $$");
+    thread::scope(|scope| {
+        for number in 0..2 {
+            let db = &db;
+            scope.spawn(move || {
+                let s = &mut session(db);
+                (0..150).for_each(|round| {
+                    let amount = (number * 2 - 1) * (round % 7);
+                    ok(
+                        s,
+                        &format!("update acc set n = n + case id when 1 then {amount} else -({amount}) end where id < 3"),
+                    );
+                });
+            });
+        }
+        for checks in ["select check_it()", &does, "update acc set n = n where id > 0"] {
+            let db = &db;
+            scope.spawn(move || {
+                let s = &mut session(db);
+                (0..150).for_each(|_| drop(ok(s, checks)));
+            });
+        }
+    });
+    assert_eq!(text(&mut session(&db), "select sum(n) from acc"), "400");
+    // between its two reads another transaction changes both rows
+    let (a, b) = (Client::new(&db), Client::new(&db));
+    a.ok("begin; select pg_advisory_xact_lock(7); update acc set n = case id when 1 then 150 else 50 end where id < 3");
+    b.waits(
+        "do $$ declare a int; b int; begin select n into a from acc where id = 1; perform pg_advisory_xact_lock(7); \
+         select n into b from acc where id = 2; if a + b <> 200 then raise exception 'broken'; end if; end $$",
+    );
+    a.ok("commit");
+    b.done("do");
+}
+
 /// What a function reads is read by the transaction.
 fn what_a_function_has_read_is_validated<E: Engine>(db: Database<E>) {
     accounts(&db);
@@ -418,6 +468,7 @@ fn routines_are_there_after_a_restart() {
 
 on_each_engine!(
     conflicts_do_not_reach_those_who_call_a_function,
+    what_a_function_raises_is_of_one_state,
     what_a_function_has_read_is_validated,
     definitions_are_validated,
     what_is_replaced_is_called_at_once,

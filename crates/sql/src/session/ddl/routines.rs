@@ -67,8 +67,10 @@ impl<E: Engine> Session<E> {
             let what = "SQL functions cannot return type trigger";
             return Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what));
         }
-        let others = self.state.catalog.routines_named(&desc.name);
-        let before = others.filter(|other| other.has_signature_of(&desc)).cloned().next();
+        let before = {
+            let mut others = self.state.catalog.routines_named(&desc.name);
+            others.find(|other| other.has_signature_of(&desc)).cloned()
+        };
         match before {
             Some(before) if create.replaces => {
                 check_replaces(&before, &desc)?;
