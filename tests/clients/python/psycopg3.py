@@ -62,7 +62,7 @@ def functions_procedures_and_triggers(c):
         raise AssertionError("there are not so many")
     except errors.CheckViolation as error:
         assert error.diag.message_hint == "Take less.", error.diag.message_hint
-        assert "PL/pgSQL function take(text,integer) line 5 at RAISE" in error.diag.context, error.diag.context
+        assert "PL/pgSQL function take(text,integer) line 6 at RAISE" in error.diag.context, error.diag.context
     c.execute("drop table if exists stock; drop function take, up; drop procedure put")
 
 
