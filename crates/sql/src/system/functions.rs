@@ -222,11 +222,22 @@ fn database_size(facts: &dyn Facts, database: &Value) -> Result<Value> {
     }
 }
 
+/// The oid of a type. No value is of the type trigger, so it is not among those that are parsed.
+///
+/// # Errors
+/// As [`parse_type`].
+fn type_named(facts: &dyn Facts, text: &str) -> Result<u32> {
+    if matches!(text, "trigger" | "pg_catalog.trigger") {
+        return Ok(routines::TRIGGER);
+    }
+    parse_type(facts.catalog(), facts.path(), text).map(Type::oid)
+}
+
 /// The oid that a name has, as one of the `to_reg..` functions says.
 fn registered(facts: &dyn Facts, function: &str, name: &str) -> Option<u32> {
     match function {
         "to_regclass" => find_relation(facts.catalog(), facts.path(), name),
-        "to_regtype" => parse_type(facts.catalog(), facts.path(), name).ok().map(Type::oid),
+        "to_regtype" => type_named(facts, name).ok(),
         _ => Some(schema_oid(facts.catalog(), name)).filter(|oid| *oid != 0),
     }
 }
@@ -381,7 +392,7 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
                 Some(oid) => Ok(Value::Oid(oid)),
                 None => undefined(SqlState::UNDEFINED_TABLE, format!("relation \"{text}\" does not exist")),
             },
-            Base::Regtype => parse_type(catalog, facts.path(), text).map(|ty| Value::Oid(ty.oid())),
+            Base::Regtype => type_named(facts, text).map(Value::Oid),
             Base::Regnamespace => match schema_oid(catalog, text) {
                 0 => undefined(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{text}\" does not exist")),
                 oid => Ok(Value::Oid(oid)),
@@ -415,6 +426,7 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
         Base::Regtype => match catalog.type_of_oid(*oid) {
             Some(ty) => with_schema(facts, ty, ty.sql_name()),
             None if *oid == 0 => "-".to_owned(),
+            None if *oid == routines::TRIGGER => "trigger".to_owned(),
             None => oid.to_string(),
         },
         Base::Regnamespace => match schema_of_oid(catalog, *oid) {

@@ -4,7 +4,7 @@ use crate::system::Facts;
 use crate::system::oids::OWNER;
 use crate::system::routines::PLPGSQL;
 use crate::system::table::{Row, SystemCatalog};
-use scaledb_types::{Result, Type};
+use scaledb_types::{Base, Result, Type};
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
@@ -12,7 +12,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
     columns: &[
         ("oid", Type::OID), ("lanname", Type::NAME), ("lanowner", Type::OID), ("lanispl", Type::BOOL),
         ("lanpltrusted", Type::BOOL), ("lanplcallfoid", Type::OID), ("laninline", Type::OID),
-        ("lanvalidator", Type::OID), ("lanacl", Type::TEXT),
+        ("lanvalidator", Type::OID), ("lanacl", Type::array_of(Base::Text)),
     ],
 };
 

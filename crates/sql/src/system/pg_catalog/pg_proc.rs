@@ -22,7 +22,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
         ("pronargdefaults", Type::INT2), ("prorettype", Type::OID), ("proargtypes", Type::OIDVECTOR),
         ("proallargtypes", OIDS), ("proargmodes", Type::array_of(Base::Char)), ("proargnames", TEXTS),
         ("proargdefaults", Type::TEXT), ("prosrc", Type::TEXT), ("probin", Type::TEXT), ("prosqlbody", Type::TEXT),
-        ("proconfig", TEXTS), ("proacl", Type::TEXT),
+        ("proconfig", TEXTS), ("proacl", TEXTS),
     ],
 };
 
