@@ -94,6 +94,7 @@ const SESSION: &[Signature] = &[
     ("pg_get_functiondef", &[Type::OID], Type::TEXT),
     ("pg_get_function_identity_arguments", &[Type::OID], Type::TEXT),
     ("pg_get_function_result", &[Type::OID], Type::TEXT),
+    ("pg_get_function_sqlbody", &[Type::OID], Type::TEXT),
     ("pg_get_function_arguments", &[Type::OID], Type::TEXT),
     ("pg_relation_is_publishable", &[Type::REGCLASS], Type::BOOL),
     ("pg_partition_ancestors", &[Type::REGCLASS], Type::REGCLASS),

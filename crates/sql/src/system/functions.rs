@@ -29,6 +29,7 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
             | "pg_get_viewdef"
             | "pg_get_functiondef"
             | "pg_get_function_result"
+            | "pg_get_function_sqlbody"
             | "pg_get_function_arguments"
             | "pg_get_function_identity_arguments"
             | "pg_get_triggerdef"
@@ -82,6 +83,8 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             });
             text.map_or(Value::Null, Value::from)
         }
+        // no body is kept as a tree
+        "pg_get_function_sqlbody" => Value::Null,
         "pg_get_triggerdef" => {
             let pretty = args.get(1).is_some_and(Value::is_true);
             let found = catalog.tables().find_map(|table| {

@@ -37,3 +37,4 @@ select 'f'::regproc;
 select 'trigger'::regtype, 'pg_catalog.trigger'::regtype::oid, 2279::regtype, to_regtype('trigger');
 select proname, pg_catalog.array_to_string(proacl, ', ') from pg_proc where prorettype = 'pg_catalog.trigger'::pg_catalog.regtype and pronamespace = 'public'::regnamespace and proacl is not null;
 select pg_catalog.array_to_string(lanacl, ', ') from pg_language where lanname = 'nosuch';
+select pg_get_function_sqlbody(oid) is null from pg_proc where proname = 'nosuch';
