@@ -481,7 +481,13 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         let writes = kind.is_some_and(|kind| kind != Kind::Select);
         // of a statement that EXECUTE runs the first row is taken
         let one = strict || writes && params.is_none();
-        let most = if one { 2 } else { 1 };
+        // without INTO all rows are computed and none is kept; so are all that EXECUTE runs, which may call what writes
+        let most = match into {
+            None => 0,
+            Some(_) if params.is_some() => usize::MAX,
+            Some(_) if one => 2,
+            Some(_) => 1,
+        };
         let params = params.unwrap_or(&self.frame.values);
         let Ran { rows, affected } = self.runner.run(compiled, params, most)?;
         if let Action::Call(call) = &compiled.action {

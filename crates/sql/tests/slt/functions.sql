@@ -365,3 +365,10 @@ create or replace function writes() returns bigint stable language sql as 'with 
 select writes();
 create function twice(i int) returns int immutable language sql as 'select i * 2';
 select distinct twice(id) from grows order by twice(id) limit 2;
+create table calls (n int);
+create function called(i int) returns int language plpgsql as $$ begin insert into calls values (i); return i; end $$;
+create function executes() returns text language plpgsql as $$ declare x int; n int; m int; begin execute 'select called(i) from generate_series(1, 3) i'; get diagnostics n = row_count; execute 'select called(i) from generate_series(4, 7) i' into x; get diagnostics m = row_count; return concat_ws(' ', x, n, m); end $$;
+select executes();
+select * from calls order by n;
+do $$ begin execute 'select called(i) from generate_series(11, 13) i'; perform called(i) from generate_series(14, 15) i; end $$;
+select count(*), max(n) from calls;
