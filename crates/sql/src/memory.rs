@@ -330,6 +330,7 @@ pub(crate) fn weight(value: &Value) -> usize {
             Value::Text(text) if text.len() > 23 => text.len() + 16,
             Value::Bytea(bytes) => bytes.len() + 16,
             Value::Array(array) => array.values().iter().map(weight).sum::<usize>() + 64,
+            Value::Record(record) => record.values().iter().map(weight).sum::<usize>() + 48,
             Value::Jsonb(_) => 256,
             Value::Numeric(_) => 16,
             _ => 0,

@@ -164,6 +164,7 @@ impl Value {
             Self::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
             Self::Array(v) => write_array(v, out),
             Self::Enum(v) => out.extend_from_slice(v.label().as_bytes()),
+            Self::Record(v) => v.write_binary(out),
         }
     }
 }

@@ -116,8 +116,9 @@ pub fn find_cast(from: Type, to: Type, context: Context) -> Option<Cast> {
         return cast(How::Same);
     }
     let pseudo = |ty: Type| ty.category() == Category::Pseudo;
+    let prints = !pseudo(from) || from.base == Record;
     // everything prints, and text can be read as anything
-    if to.category() == Category::String && !pseudo(from) && context >= Context::Assignment {
+    if to.category() == Category::String && prints && context >= Context::Assignment {
         return cast(How::Text);
     }
     if from.category() == Category::String && !pseudo(to) && context == Context::Explicit {

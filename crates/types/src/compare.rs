@@ -51,6 +51,7 @@ impl Ord for Value {
             (Oid(a), Oid(b)) => a.cmp(b),
             (Array(a), Array(b)) => a.cmp(b),
             (Enum(a), Enum(b)) => a.cmp(b),
+            (Record(a), Record(b)) => a.cmp(b),
             _ => rank(self).cmp(&rank(other)),
         }
     }
@@ -80,6 +81,7 @@ fn rank(value: &Value) -> u8 {
         Value::Oid(_) => 18,
         Value::Array(_) => 19,
         Value::Enum(_) => 20,
+        Value::Record(_) => 21,
     }
 }
 
@@ -123,6 +125,7 @@ impl Hash for Value {
             Self::Oid(v) => v.hash(state),
             Self::Array(v) => v.hash(state),
             Self::Enum(v) => v.hash(state),
+            Self::Record(v) => v.hash(state),
         }
     }
 }

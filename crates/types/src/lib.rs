@@ -55,7 +55,7 @@ pub use func::{
 pub use interval::Interval;
 pub use json::Json;
 pub use numeric::Numeric;
-pub use record::{row_to_json, row_to_jsonb, to_record};
+pub use record::{Fields, MAX_RECORD_DEPTH, Record, row_to_json, row_to_jsonb};
 pub use storage::{KeyForm, Storage, Stored};
 pub use text::{NAME_LENGTH, utf8};
 pub use ty::{Base, Category, Type};

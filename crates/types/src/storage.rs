@@ -229,6 +229,7 @@ impl Value {
             Self::Uuid(v) => Stored::Uuid(*v),
             Self::Oid(v) => Stored::Int8((*v).into()),
             Self::Enum(v) => Stored::Int8(v.order()),
+            Self::Record(_) => return Err(misfit(self, ty)),
             Self::Numeric(v) => match ty.word_scale() {
                 Some(_) if v.is_nan() => Stored::Int8(WORD_NAN),
                 Some(scale) => Stored::Int8(v.mantissa_at(scale).ok_or_else(|| misfit(self, ty))?),
@@ -357,13 +358,9 @@ impl Value {
             Self::Jsonb(v) => v.write_key(out),
             Self::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
             Self::Enum(v) => out.extend_from_slice(&(v.order() ^ i64::MIN).to_be_bytes()),
+            Self::Record(v) => write_sequence(v.values(), out),
             Self::Array(v) => {
-                // an element is preceded by 1, NULL is 2, the end 0: shorter arrays first, NULLs last
-                for value in v.values() {
-                    out.push(if value.is_null() { 2 } else { 1 });
-                    value.write_key(out);
-                }
-                out.push(0);
+                write_sequence(v.values(), out);
                 out.push(v.dimensions().len() as u8);
                 for dim in v.dimensions() {
                     out.extend_from_slice(&(dim.len ^ i32::MIN).to_be_bytes());
@@ -372,6 +369,15 @@ impl Value {
             }
         }
     }
+}
+
+/// Values one after the other: each is preceded by 1, NULL is 2, the end 0, so that fewer come first and NULLs last.
+fn write_sequence(values: &[Value], out: &mut Vec<u8>) {
+    for value in values {
+        out.push(if value.is_null() { 2 } else { 1 });
+        value.write_key(out);
+    }
+    out.push(0);
 }
 
 /// Bytes, each 00 as 00 FF, and 00 01 at the end.

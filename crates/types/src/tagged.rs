@@ -12,6 +12,8 @@
 //! of an enum type        tag | number of the definition (4) | order of the label (8)
 //! arrays                 tag | oid of the element (4) | its modifier (4) | dimensions (1) | length and lower bound of
 //!                        each (8) | how many values (4) | the values
+//! records                tag | how many fields (4) | for each: length of its name (4) | the name | 1 for an array | oid of
+//!                        its type or element (4) | modifier (4) | the value
 //! ```
 
 use crate::array::{Array, Dimension, MAX_DIMENSIONS};
@@ -20,6 +22,7 @@ use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::numeric::Numeric;
+use crate::record::{Fields, MAX_RECORD_DEPTH, Record};
 use crate::storage::Stored;
 use crate::ty::Type;
 use crate::value::{Text, Value};
@@ -49,13 +52,29 @@ mod tag {
     pub(super) const OID: u8 = 20;
     pub(super) const ARRAY: u8 = 21;
     pub(super) const ENUM: u8 = 22;
+    pub(super) const RECORD: u8 = 23;
 }
 
 /// Stands for the oid of an enum type; the number of its definition follows.
 const ENUM_TYPE: u32 = u32::MAX;
 
-/// How deep arrays are in arrays at most: those of vectors are the only ones.
-const MAX_NESTING: usize = 2;
+/// How deep values lie in values at most: records and their arrays.
+const MAX_NESTING: usize = 2 * MAX_RECORD_DEPTH as usize + 2;
+
+/// The type of an element or a field, but for whether it is an array.
+fn put_type(ty: Type, out: &mut Vec<u8>) {
+    let ty = Type { array: false, ..ty };
+    match ty.as_enum() {
+        Some(definition) => {
+            out.extend_from_slice(&ENUM_TYPE.to_le_bytes());
+            out.extend_from_slice(&definition.number().to_le_bytes());
+        }
+        None => {
+            out.extend_from_slice(&ty.oid().to_le_bytes());
+            out.extend_from_slice(&ty.typmod.to_le_bytes());
+        }
+    }
+}
 
 fn put_len(len: usize, out: &mut Vec<u8>) -> Result<()> {
     let len = u32::try_from(len).map_err(|_| {
@@ -121,16 +140,8 @@ impl Value {
             }
             Self::Oid(v) => put(tag::OID, &v.to_le_bytes()),
             Self::Array(v) => {
-                match v.element().as_enum() {
-                    Some(definition) => {
-                        put(tag::ARRAY, &ENUM_TYPE.to_le_bytes());
-                        out.extend_from_slice(&definition.number().to_le_bytes());
-                    }
-                    None => {
-                        put(tag::ARRAY, &v.element().oid().to_le_bytes());
-                        out.extend_from_slice(&v.element().typmod.to_le_bytes());
-                    }
-                }
+                put(tag::ARRAY, &[]);
+                put_type(v.element(), out);
                 out.push(v.dimensions().len() as u8);
                 for dim in v.dimensions() {
                     out.extend_from_slice(&dim.len.to_le_bytes());
@@ -144,6 +155,17 @@ impl Value {
             Self::Enum(v) => {
                 put(tag::ENUM, &v.ty().number().to_le_bytes());
                 out.extend_from_slice(&v.order().to_le_bytes());
+            }
+            Self::Record(record) => {
+                put(tag::RECORD, &[]);
+                put_len(record.values().len(), out)?;
+                for (name, ty, value) in record.each() {
+                    put_len(name.len(), out)?;
+                    out.extend_from_slice(name.as_bytes());
+                    out.push(u8::from(ty.array));
+                    put_type(ty, out);
+                    value.write_tagged(out)?;
+                }
             }
         }
         Ok(())
@@ -214,6 +236,7 @@ impl<'a> Reader<'a> {
             tag::JSONB => Value::jsonb(Json::read_stored(self.counted()?)?),
             tag::OID => Value::Oid(u32::from_le_bytes(self.chunk()?)),
             tag::ARRAY if nesting < MAX_NESTING => self.array(nesting)?,
+            tag::RECORD if nesting < MAX_NESTING => self.record(nesting)?,
             tag::ENUM => {
                 let definition = EnumType::of_number(u32::from_le_bytes(self.chunk()?))?;
                 Value::Enum(definition.stored(i64::from_le_bytes(self.chunk()?))?)
@@ -222,11 +245,32 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn array(&mut self, nesting: usize) -> Option<Value> {
-        let element = match u32::from_le_bytes(self.chunk()?) {
+    fn ty(&mut self) -> Option<Type> {
+        Some(match u32::from_le_bytes(self.chunk()?) {
             ENUM_TYPE => Type::of_enum(EnumType::of_number(u32::from_le_bytes(self.chunk()?))?),
             oid => Type { typmod: i32::from_le_bytes(self.chunk()?), ..Type::from_oid(oid)? },
-        };
+        })
+    }
+
+    fn record(&mut self, nesting: usize) -> Option<Value> {
+        let count = usize::try_from(u32::from_le_bytes(self.chunk()?)).ok()?;
+        // every field has a tag: no more are there than bytes
+        if count > self.bytes.len() {
+            return None;
+        }
+        let (mut names, mut types, mut values) = (Vec::new(), Vec::new(), Vec::with_capacity(count));
+        for _ in 0..count {
+            names.push(String::from_utf8(self.counted()?.to_vec()).ok()?);
+            let [array] = self.chunk()?;
+            types.push(Type { array: array != 0, ..self.ty()? });
+            values.push(self.value(nesting + 1)?);
+        }
+        let record = Record::new(Arc::new(Fields { names, types }), values).ok()?;
+        Some(Value::Record(Arc::new(record)))
+    }
+
+    fn array(&mut self, nesting: usize) -> Option<Value> {
+        let element = self.ty()?;
         let [count] = self.chunk()?;
         let count = Some(usize::from(count)).filter(|count| *count <= MAX_DIMENSIONS)?;
         let mut dims = Vec::with_capacity(count);
@@ -254,6 +298,12 @@ mod tests {
     use super::*;
     use crate::ty::Base;
     use proptest::prelude::*;
+
+    fn record(fields: Vec<(Type, Value)>) -> Value {
+        let names = (0..fields.len()).map(|number| format!("field {number}")).collect();
+        let (types, values): (Vec<Type>, Vec<Value>) = fields.into_iter().unzip();
+        Value::Record(Arc::new(Record::new(Arc::new(Fields { names, types }), values).unwrap()))
+    }
 
     fn values() -> Vec<Value> {
         let number = |text: &str| Value::parse(text, Type::NUMERIC, &crate::Env::default()).unwrap();
@@ -292,6 +342,12 @@ mod tests {
             int4("{}"),
             int4("[-1:0][2:3]={{1,NULL},{3,4}}"),
             Value::Array(Arc::new(Array::new(Type::of(Base::Numeric), vec![number("1.00"), Value::Null]))),
+            record(vec![
+                (Type::of(Base::Numeric), number("1.00")),
+                (Type { array: true, ..Type::INT4 }, int4("{1,NULL}")),
+                (Type::RECORD, record(vec![(Type::TEXT, Value::text("a")), (Type::INT4, Value::Null)])),
+            ]),
+            record(Vec::new()),
         ]
     }
 

@@ -351,6 +351,7 @@ impl Value {
             Self::Array(v) if !ty.array && ty.element().is_some() => array_text::write_vector(v, env, out),
             Self::Array(v) => array_text::write(v, env, out),
             Self::Enum(v) => out.extend_from_slice(v.label().as_bytes()),
+            Self::Record(v) => v.write_text(env, out),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::numeric::Numeric;
+use crate::record::Record;
 use crate::text::utf8;
 use crate::ty::{Base, Type};
 use std::sync::Arc;
@@ -65,6 +66,8 @@ pub enum Value {
     Array(Arc<Array>),
     /// Of an enum type.
     Enum(EnumValue),
+    /// A row as one value.
+    Record(Arc<Record>),
 }
 
 impl Value {
@@ -158,6 +161,7 @@ impl Value {
             Self::Timestamp(v) | Self::Timestamptz(v) => check_timestamp(*v).map(|_| ()),
             Self::Text(v) => utf8(v.as_bytes()).map(|_| ()),
             Self::Array(array) => array.values().iter().try_for_each(Self::check),
+            Self::Record(record) => record.values().iter().try_for_each(Self::check),
             _ => Ok(()),
         }
     }
@@ -192,6 +196,7 @@ impl Value {
             Self::Uuid(_) => Base::Uuid,
             Self::Jsonb(_) => Base::Jsonb,
             Self::Enum(v) => Base::Enum(v.ty()),
+            Self::Record(_) => Base::Record,
         };
         ty.base == base
     }
@@ -236,6 +241,7 @@ impl Value {
             Self::Oid(v) => Self::Oid(*v),
             Self::Array(v) => Self::Array(v.clone()),
             Self::Enum(v) => Self::Enum(*v),
+            Self::Record(v) => Self::Record(v.clone()),
         }
     }
 }

@@ -50,6 +50,15 @@ async def arrays_come_back_as_they_went(c):
 
 
 @case
+async def records_come_with_their_types(c):
+    row = await c.fetchval("select row(1, 'a'::text, 2.50, null::int, row(true, array[1, 2]))")
+    assert tuple(row)[:4] == (1, "a", decimal.Decimal("2.50"), None), row
+    assert tuple(row[4]) == (True, [1, 2]), row
+    rows = await c.fetchval("select array(select row(n, n::text) from generate_series(1, 2) n)")
+    assert [tuple(row) for row in rows] == [(1, "1"), (2, "2")], rows
+
+
+@case
 async def statements_are_prepared(c):
     statement = await c.prepare("select $1::int + 1 as n")
     assert [a.name for a in statement.get_attributes()] == ["n"]

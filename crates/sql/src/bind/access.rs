@@ -52,6 +52,33 @@ impl Binder<'_> {
         Ok(value)
     }
 
+    /// All fields of a row.
+    ///
+    /// # Errors
+    /// 42809 for what is no row, 0A000 for one whose fields are not known.
+    pub(super) fn fields_of_record(&mut self, value: &Typed) -> Result<Vec<(String, Typed)>> {
+        let Some(fields) = self.fields_of(&value.expr).filter(|_| value.ty == Type::RECORD) else {
+            return Err(if value.ty == Type::RECORD {
+                unsupported("the fields of this composite value")
+            } else {
+                let what = format!("type {} is not composite", value.ty.sql_name());
+                SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
+            });
+        };
+        let composite = matches!(&value.expr, Expr::Slot(slot) if self.composites.contains_key(slot));
+        let mut all = Vec::with_capacity(fields.names.len());
+        for (number, name) in fields.names.iter().enumerate() {
+            let field = if composite {
+                self.field(value, name)?
+            } else {
+                let call = Expr::Call(Box::new((ScalarFn::field(number), vec![value.expr.clone()])));
+                Typed::new(call, fields.types[number])
+            };
+            all.push((name.clone(), field));
+        }
+        Ok(all)
+    }
+
     /// A field of a row.
     fn field(&mut self, value: &Typed, name: &str) -> Result<Typed> {
         let row = match value.expr {
@@ -59,6 +86,11 @@ impl Binder<'_> {
             _ => None,
         };
         let Some(row) = row else {
+            if let Some(fields) = self.fields_of(&value.expr).filter(|_| value.ty == Type::RECORD) {
+                let number = fields.position(name).ok_or_else(|| no_field(name))?;
+                let call = Expr::Call(Box::new((ScalarFn::field(number), vec![value.expr.clone()])));
+                return Ok(Typed::new(call, fields.types[number]));
+            }
             return Err(if value.ty.base == Base::Record {
                 unsupported("a field of this composite value")
             } else {
@@ -70,10 +102,7 @@ impl Binder<'_> {
             });
         };
         let found = row.iter().find(|(field, ..)| *field == name);
-        let Some((_, slot, ty)) = found else {
-            let what = format!("could not identify column \"{name}\" in record data type");
-            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, what));
-        };
+        let Some((_, slot, ty)) = found else { return Err(no_field(name)) };
         let (slot, ty) = (*slot, *ty);
         self.used[slot] = true;
         // queries inside of the row's read what they read of it
@@ -173,4 +202,10 @@ impl Binder<'_> {
         }
         self.call_typed("jsonb_extract_path", args)
     }
+}
+
+/// 42703 for a field that a record does not have.
+fn no_field(name: &str) -> SqlError {
+    let what = format!("could not identify column \"{name}\" in record data type");
+    SqlError::new(SqlState::UNDEFINED_COLUMN, what)
 }

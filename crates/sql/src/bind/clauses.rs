@@ -115,9 +115,6 @@ impl Binder<'_> {
     /// The select list.
     pub(super) fn output_columns(&mut self, select: &Select, decided: bool) -> Result<Vec<Output>> {
         let output = self.projection(&select.projection, decided)?;
-        if is_distinct(select) {
-            output.iter().try_for_each(|column| Self::refuse_rows(column.ty, "DISTINCT of"))?;
-        }
         check_width(output.len())?;
         Ok(output)
     }

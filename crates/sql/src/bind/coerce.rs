@@ -46,9 +46,6 @@ impl Binder<'_> {
         if typed.ty == to {
             return Ok(typed);
         }
-        if typed.ty.base == Base::Record || to.base == Base::Record {
-            return Err(no_cast(typed.ty, to));
-        }
         if is_reg(to) && typed.ty.is_text() && explicit || is_reg(typed.ty) && to.is_text() {
             return self.session_cast(typed, to);
         }

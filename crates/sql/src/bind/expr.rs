@@ -135,8 +135,8 @@ impl Binder<'_> {
             Ast::Array(array) => self.array(&array.elem),
             Ast::CompoundFieldAccess { root, access_chain } => self.accesses(root, access_chain),
             Ast::Prefixed { value, .. } => self.expr(value),
-            Ast::Tuple(parts) if parts.len() == 1 => self.expr(&parts[0]),
-            Ast::Tuple(_) => Err(unsupported("a row value here")),
+            Ast::Tuple(parts) => self.row_constructor(parts),
+            Ast::QualifiedWildcard(..) if let Some(row) = self.row_value(ast, RowForm::Record)? => Ok(row),
             other => Err(no_such_expression(other)),
         }
     }
@@ -161,11 +161,6 @@ impl Binder<'_> {
                 exprs.push(self.coerce(typed, element, Context::Explicit)?.expr);
             }
             return Ok(Typed::new(Expr::Array(element.plain(), exprs), ty));
-        }
-        if ty == Type::TEXT
-            && let Some(row) = self.row_value(expr, RowForm::Record)?
-        {
-            return Ok(Typed::new(row.expr, ty));
         }
         let typed = self.expr(expr)?;
         self.coerce(typed, ty, Context::Explicit)
@@ -196,10 +191,10 @@ impl Binder<'_> {
                 if let Some(column) = self.scalar_of(&name) {
                     return self.column(Some((&None, &name)), &column);
                 }
-                if self.names_table(&name) {
-                    return Err(unsupported(format!("the whole row \"{name}\" here")));
+                match self.row_value(&Ast::Identifier(ident.clone()), RowForm::Record)? {
+                    Some(row) => Ok(row),
+                    None => Err(self.at(ident.span, error)),
                 }
-                Err(self.at(ident.span, error))
             }
             Err(error) => Err(self.at(ident.span, error)),
             found => found,

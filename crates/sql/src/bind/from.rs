@@ -403,6 +403,7 @@ impl Binder<'_> {
             Stage::Barred(bar) => return Err(bar.error(&cte.name)),
         };
         let slots = self.new_slots(cte.columns.len());
+        self.records.extend(cte.records.iter().map(|(at, fields)| (slots[*at], Arc::clone(fields))));
         // by others than itself
         if matches!(cte.stage, Stage::Whole { .. }) {
             let reading = Reading { slots: slots.clone(), within: self.within.clone() };
@@ -571,14 +572,13 @@ impl Binder<'_> {
             let (call, result) = self.set_call(&name, args)?;
             call.args().iter().for_each(|arg| arg.slots(&mut |slot| outer.push(slot)));
             let slots = self.new_slots(result.len());
-            let types = result.iter().map(|(_, ty)| *ty).collect();
             for ((column_name, ty), &slot) in result.into_iter().zip(&slots) {
                 let column_name = if column_name.is_empty() { &name } else { &column_name };
                 columns.push(column(column_name, ty, slot));
                 self.used[slot] = true;
             }
             all.extend(&slots);
-            sets.push(SetItem { call, slots, types, row: None });
+            sets.push(SetItem { call, slots, row: None });
         }
         outer.iter().for_each(|&slot| self.used[slot] = true);
         self.add_table(None, alias, "", columns)?;

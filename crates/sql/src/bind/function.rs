@@ -12,11 +12,12 @@ use crate::plan::window::OwnFn;
 use crate::plan::{Aggregate, SetItem, SortKey};
 use scaledb_types::cast::{Context, find_cast};
 use scaledb_types::func::{named_parameters, resolve_function, resolve_operator};
-use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Base, Fields, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
     FunctionArguments, OrderByExpr,
 };
+use std::sync::Arc;
 
 /// An argument that is an expression.
 pub(crate) fn plain_arg(arg: &FunctionArg) -> Result<&Ast> {
@@ -208,18 +209,19 @@ impl Binder<'_> {
         call.args().iter().for_each(|arg| self.mark(arg));
         let slots = self.new_slots(columns.len());
         slots.iter().for_each(|&slot| self.used[slot] = true);
-        let types: Vec<Type> = columns.iter().map(|(_, ty)| *ty).collect();
-        let (row, typed) = if let [ty] = types[..] {
+        let (row, typed) = if let [(_, ty)] = columns[..] {
             (None, Typed::new(Expr::Slot(slots[0]), ty))
         } else {
             let row = self.slot();
             self.used[row] = true;
+            let (names, types) = columns.iter().cloned().unzip();
+            let record = (row, Arc::new(Fields { names, types }));
             let fields = columns.into_iter().zip(&slots).map(|((name, ty), &slot)| (name, slot, ty));
             self.composites.insert(row, fields.collect());
-            (Some(row), Typed::new(Expr::Slot(row), Type::RECORD))
+            (Some(record), Typed::new(Expr::Slot(row), Type::RECORD))
         };
         if let Some(sets) = &mut self.scope().sets {
-            sets.push(SetItem { call, slots, types, row });
+            sets.push(SetItem { call, slots, row });
         }
         Ok(typed)
     }
@@ -313,7 +315,6 @@ impl Binder<'_> {
             }
             "greatest" | "least" => {
                 let (exprs, ty) = self.unify(args, if name == "greatest" { "GREATEST" } else { "LEAST" })?;
-                Self::refuse_rows(ty, "GREATEST and LEAST of")?;
                 return Ok(Typed::new(Expr::Extreme(name == "greatest", exprs), ty));
             }
             "nullif" if args.len() == 2 => {
@@ -349,10 +350,6 @@ impl Binder<'_> {
             args = self.printed(args)?;
         }
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
-        // a row is text: its fields are not known any more
-        if types.iter().any(|ty| ty.base == Base::Record) && (name.contains("json")) {
-            return Err(unsupported("JSON of a row that is not the name of a table or subquery"));
-        }
         match resolve_function(name, &types) {
             Ok(resolved) => self.resolved(resolved, args),
             Err(error) => {
@@ -465,7 +462,6 @@ impl Binder<'_> {
         filter: Option<&Ast>,
     ) -> Result<Parts> {
         let row = if distinct { None } else { self.row_args(name, list)? };
-        let is_row = row.is_some();
         let mut args = match row {
             Some(row) => row,
             None if star => Vec::new(),
@@ -484,9 +480,6 @@ impl Binder<'_> {
             }
         };
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
-        if !is_row && types.iter().any(|ty| ty.base == Base::Record) && name.contains("json") {
-            return Err(unsupported("JSON of a row that is not the name of a table or subquery"));
-        }
         let (function, params) = AggregateFn::resolve(name, &types)?;
         let mut exprs = Vec::with_capacity(args.len());
         // as they are written: a cast that changes nothing makes another expression of an argument nevertheless
@@ -497,7 +490,6 @@ impl Binder<'_> {
         let mut keys = Vec::new();
         for item in order {
             let Typed { expr: key, ty } = self.expr_decided(&item.expr)?;
-            Self::refuse_row_key(ty)?;
             let same = |(arg, cast): (&Typed, &Expr)| match arg.ty.base {
                 Base::Unknown => arg.expr.same(&key) || cast.same(&key),
                 _ => arg.expr.same(&key) && arg.ty == ty,

@@ -123,7 +123,6 @@ impl Binder<'_> {
                     None => self.expr_decided(ast)?,
                 },
             };
-            Self::refuse_row_key(expr.ty)?;
             let expr = expr.expr;
             let known = keys.iter().position(|known: &Expr| known.same(&expr));
             numbers.push(known.unwrap_or(keys.len()));

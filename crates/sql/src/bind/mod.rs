@@ -40,7 +40,7 @@ use names::Naming;
 use scaledb_base::TableId;
 use scaledb_catalog::Catalog;
 use scaledb_sync::atomic::AtomicU64;
-use scaledb_types::{Env, Result, SqlError, Type, Value};
+use scaledb_types::{Env, Fields, Result, SqlError, Type, Value};
 use scope::Scope;
 use sqlparser::tokenizer::Span;
 use std::collections::HashMap;
@@ -116,6 +116,8 @@ pub(crate) struct CteDef {
     pub(crate) name: String,
     pub(crate) number: usize,
     pub(crate) columns: Vec<(String, Type)>,
+    /// The fields of columns that are records, by their numbers, as far as they are known.
+    pub(crate) records: Vec<(usize, Arc<Fields>)>,
     pub(crate) stage: with::Stage,
 }
 
@@ -137,6 +139,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) used: Vec<bool>,
     /// The fields of rows that are values: by the slot of the row, their names, slots and types.
     pub(crate) composites: HashMap<Slot, Vec<(String, Slot, Type)>>,
+    /// The fields of records that are columns of subqueries, as far as they are known.
+    records: HashMap<Slot, Arc<Fields>>,
     /// Tables in scope, the innermost query last.
     pub(crate) scopes: Vec<Scope>,
     /// Of the aggregates whose arguments are being bound, the innermost last: the level of the query that they stand
@@ -228,6 +232,7 @@ impl<'b> Binder<'b> {
             keeps: 0,
             used: Vec::new(),
             composites: HashMap::new(),
+            records: HashMap::new(),
             scopes: Vec::new(),
             named: Vec::new(),
             ctes: Vec::new(),

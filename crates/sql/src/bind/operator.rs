@@ -2,6 +2,7 @@
 
 use super::coerce::compared_as;
 use super::expr::negate;
+use super::tail::without_parentheses;
 use super::{Binder, Typed, unsupported};
 use crate::functions::ScalarFn;
 use crate::parse::SYMMETRIC;
@@ -18,13 +19,9 @@ impl Binder<'_> {
             _ => {}
         }
         let name = operator_name(op)?;
-        if let (Ast::Tuple(left), Ast::Tuple(right)) = (left, right) {
-            return self.row_comparison(&name, left, right);
-        }
-        if let (Ast::Nested(inner), Ast::Tuple(_)) | (Ast::Tuple(_), Ast::Nested(inner)) = (left, right)
-            && matches!(**inner, Ast::Tuple(_))
+        if let (Ast::Tuple(left), Ast::Tuple(right)) = (without_parentheses(left), without_parentheses(right))
         {
-            return Err(unsupported("a nested row value"));
+            return self.row_comparison(&name, left, right);
         }
         if matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq)
             && let Some(equal) = self.equal_rows(left, right)?
@@ -226,10 +223,12 @@ impl Binder<'_> {
     }
 
     pub(super) fn in_list(&mut self, expr: &Ast, list: &[Ast], negated: bool) -> Result<Typed> {
-        if let Ast::Tuple(left) = expr {
+        if let Ast::Tuple(left) = expr
+            && list.iter().all(|row| matches!(row, Ast::Tuple(_)))
+        {
             let mut any = Vec::with_capacity(list.len());
             for row in list {
-                let Ast::Tuple(right) = row else { return Err(unsupported("a row value beside a scalar")) };
+                let Ast::Tuple(right) = row else { continue };
                 any.push(self.row_comparison("=", left, right)?.expr);
             }
             return Ok(Typed::new(negate(Expr::Or(any), negated), Type::BOOL));
@@ -339,6 +338,10 @@ impl Binder<'_> {
             return Ok(Typed::new(Expr::And(all), Type::BOOL));
         }
         let inner = self.expr_decided(inner)?;
+        if inner.ty == Type::RECORD && matches!(test, Test::Null | Test::NotNull) {
+            let function = ScalarFn::all_null(test == Test::Null);
+            return Ok(Typed::new(Expr::Call(Box::new((function, vec![inner.expr]))), Type::BOOL));
+        }
         Ok(Typed::new(Expr::Test(test, Box::new(inner.expr)), Type::BOOL))
     }
 

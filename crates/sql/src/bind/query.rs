@@ -147,6 +147,9 @@ impl Binder<'_> {
                 Expr::Slot(slot) if taken.insert(slot) => slot,
                 expr => {
                     let slot = self.slot();
+                    if let Some(fields) = self.fields_of(&expr) {
+                        self.records.insert(slot, fields);
+                    }
                     exprs.push((expr, slot));
                     slot
                 }

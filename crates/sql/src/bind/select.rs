@@ -168,7 +168,7 @@ impl Binder<'_> {
         let windows = std::mem::take(&mut clauses.windows);
         let own = windows.iter().map(|window| window.slot);
         // what is computed of the rows that come out does not come in
-        let sets = clauses.sets.iter().flat_map(|set| set.slots.iter().chain(&set.row));
+        let sets = clauses.sets.iter().flat_map(|set| set.made());
         let above = sets.chain(clauses.computed.iter().map(|(_, slot)| slot)).copied();
         let made: Vec<Slot> = own.chain(above).collect();
         let mut carry: Vec<Slot> = Vec::new();
@@ -228,7 +228,7 @@ fn distinct_on_node(input: Node, on: Vec<Expr>, order: Vec<SortKey>) -> Node {
 /// Calls set-returning functions; those whose arguments are results of others after these.
 fn set_nodes(mut node: Node, mut sets: Vec<SetItem>) -> Node {
     while !sets.is_empty() {
-        let made: Vec<Slot> = sets.iter().flat_map(|set| set.slots.iter().chain(&set.row)).copied().collect();
+        let made: Vec<Slot> = sets.iter().flat_map(|set| set.made()).copied().collect();
         let (later, now): (Vec<SetItem>, Vec<SetItem>) = sets.into_iter().partition(|set| {
             let mut waits = false;
             set.call.args().iter().for_each(|arg| arg.slots(&mut |slot| waits |= made.contains(&slot)));

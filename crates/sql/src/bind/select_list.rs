@@ -5,6 +5,7 @@ use super::names::fold;
 use super::scope::{ScopeColumn, Shown};
 use super::{Binder, Output, Typed, unsupported};
 use crate::functions::RowForm;
+use crate::parse::marked;
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{Expr as Ast, SelectItem, SelectItemQualifiedWildcardKind};
 
@@ -61,6 +62,12 @@ impl Binder<'_> {
                         SqlError::new(SqlState::UNDEFINED_TABLE, what)
                     })?;
                     self.expand(table.columns.iter().map(ScopeColumn::shown).collect(), &mut output);
+                }
+                SelectItem::UnnamedExpr(ast) if let Some(record) = marked::all_fields(ast) => {
+                    let record = bind(self, &record)?;
+                    for (name, field) in self.fields_of_record(&record)? {
+                        output.push(self.output(name, field));
+                    }
                 }
                 SelectItem::UnnamedExpr(ast) => {
                     let typed = bind(self, ast)?;

@@ -71,8 +71,10 @@ impl Binder<'_> {
         for ((a, b), &slot) in left.output.iter_mut().zip(&mut right.output).zip(&slots) {
             let both = [&*a, &*b].map(|side| Typed::new(side.expr.clone(), side.ty));
             let ty = common_of(&both, what)?;
-            if !all || op != SetOperator::Union {
-                Self::refuse_rows(ty, &format!("{what} of"))?;
+            if let (Some(fields), Some(others)) = (self.fields_of(&a.expr), self.fields_of(&b.expr))
+                && fields.types == others.types
+            {
+                self.records.insert(slot, fields);
             }
             for side in [&mut *a, &mut *b] {
                 let typed = Typed::new(side.expr.clone(), side.ty);

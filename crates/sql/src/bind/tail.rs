@@ -2,12 +2,11 @@
 
 use super::names::fold;
 use super::{Binder, Bound, Output, Typed, unsupported};
-use crate::functions::RowForm;
 use crate::optimize;
 use crate::plan::expr::Expr;
 use crate::plan::{Node, SortKey};
 use scaledb_types::cast::Context;
-use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use scaledb_types::{Result, SqlError, SqlState, Type};
 use sqlparser::ast::{self, Expr as Ast, LimitClause, LockClause, OrderByExpr, OrderByKind, Query};
 
 /// ORDER BY, LIMIT and OFFSET of a query.
@@ -77,7 +76,6 @@ impl Binder<'_> {
                     .detail("Only result column names can be used, not expressions or functions.")
                     .hint("Move the query into a FROM clause."));
             };
-            Self::refuse_row_key(output[number].ty)?;
             keys.push(sort_key(output[number].expr.clone(), item));
         }
         columns.iter().for_each(|column| self.used[column.slot] = true);
@@ -152,20 +150,16 @@ impl Binder<'_> {
                 Some(number) => vec![Typed::new(output[number].expr.clone(), output[number].ty)],
                 None => self.order_key(&item.expr)?,
             };
-            let is_row = key.len() > 1 || key.iter().any(|part| part.ty.base == Base::Record);
+            let is_row = key.len() > 1;
+            // a constant orders nothing
+            let exprs = key.into_iter().map(|part| part.expr).filter(|expr| !matches!(expr, Expr::Const(_)));
             if !is_row {
-                let exprs = key.into_iter().map(|part| part.expr);
-                // a constant orders nothing
-                let exprs = exprs.filter(|expr| !matches!(expr, Expr::Const(_)));
                 keys.extend(exprs.map(|expr| (sort_key(expr, item), number)));
                 continue;
             }
-            let mut fields = Vec::new();
-            key.into_iter().try_for_each(|part| self.fields_of_key(part, &mut fields))?;
             // a row is not NULL: NULLS FIRST and LAST say nothing of its fields
             let descending = item.options.asc == Some(false);
-            let fields = fields.into_iter().filter(|expr| !matches!(expr, Expr::Const(_)));
-            keys.extend(fields.map(|expr| (SortKey { expr, descending, nulls_first: descending }, None)));
+            keys.extend(exprs.map(|expr| (SortKey { expr, descending, nulls_first: descending }, None)));
         }
         Ok(keys)
     }
@@ -176,10 +170,7 @@ impl Binder<'_> {
             Ast::Tuple(parts) if parts.len() > 1 => {
                 parts.iter().map(|part| self.expr_decided(part)).collect()
             }
-            ast => match self.row_value(ast, RowForm::Record)? {
-                Some(row) => Ok(vec![row]),
-                None => Ok(vec![self.expr_decided(ast)?]),
-            },
+            ast => Ok(vec![self.expr_decided(ast)?]),
         }
     }
 
@@ -188,10 +179,7 @@ impl Binder<'_> {
         let mut on = Vec::new();
         for ast in list {
             on.push(match self.output_number(ast, output, "DISTINCT ON")? {
-                Some(number) => {
-                    Self::refuse_row_key(output[number].ty)?;
-                    output[number].expr.clone()
-                }
+                Some(number) => output[number].expr.clone(),
                 None => self.expr_decided(ast)?.expr,
             });
         }

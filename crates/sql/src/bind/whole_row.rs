@@ -1,16 +1,16 @@
 //! The name of a table where a column could stand: its whole row.
 //!
-//! A row is text, so it is taken where nothing compares it: as a column of a result, in `count`, as JSON, in tests for
-//! NULL, for one of its fields, and in ORDER BY, which compares the fields.
+//! A row is a record. Where JSON is made of it, or a field is read, no record is made in between.
 
 use super::expr::is_reg;
 use super::names::fold;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{RowForm, ScalarFn};
 use crate::plan::expr::Expr;
-use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Fields, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{self, Expr as Ast, FunctionArg, FunctionArgExpr, ObjectNamePart};
+use std::sync::Arc;
 
 /// A row that a name means.
 struct WholeRow {
@@ -33,13 +33,14 @@ impl Binder<'_> {
             row.fields = self.printed(row.fields)?;
         }
         let types = row.fields.iter().map(|field| field.ty).collect();
+        let fields = Fields { names: row.names, types };
         let exprs = row.fields.into_iter().map(|field| field.expr).collect();
         let ty = match form {
             RowForm::Record => Type::RECORD,
             RowForm::Json | RowForm::JsonLines => Type::JSON,
             RowForm::Jsonb => Type::JSONB,
         };
-        let function = ScalarFn::row(form, row.names, types, row.key);
+        let function = ScalarFn::row(form, fields, row.key);
         let call = Expr::Call(Box::new((function, exprs)));
         let expr = match row.is_there {
             Some(is_there) => Expr::Case(vec![(is_there, call)], Box::new(Expr::Const(Value::Null))),
@@ -179,53 +180,38 @@ impl Binder<'_> {
         Ok(Some(row))
     }
 
-    /// Adds what a key of ORDER BY is compared by: a row field by field, and anything else as it is.
+    /// `ROW(a, b)`: its fields are `f1`, `f2`.
     ///
     /// # Errors
-    /// 0A000 for a row whose fields are not known.
-    pub(super) fn fields_of_key(&mut self, key: Typed, fields: &mut Vec<Expr>) -> Result<()> {
-        if key.ty != Type::RECORD {
-            Self::refuse_row_key(key.ty)?;
-            fields.push(key.expr);
-            return Ok(());
-        }
-        let parts: Option<Vec<Typed>> = match key.expr {
-            Expr::Slot(row) => self
-                .composites
-                .get(&row)
-                .map(|row| row.iter().map(|(_, slot, ty)| Typed::new(Expr::Slot(*slot), *ty)).collect()),
-            Expr::Call(call) => {
-                let (function, args) = *call;
-                function
-                    .row_types()
-                    .map(|types| args.into_iter().zip(types).map(|(arg, ty)| Typed::new(arg, *ty)).collect())
-            }
+    /// Those of the fields; 54011 for too many.
+    pub(super) fn row_constructor(&mut self, parts: &[Ast]) -> Result<Typed> {
+        super::select_list::check_width(parts.len())?;
+        let parts: Vec<Typed> = parts.iter().map(|part| self.expr_decided(part)).collect::<Result<_>>()?;
+        let names = (1..=parts.len()).map(|number| format!("f{number}")).collect();
+        let types = parts.iter().map(|part| part.ty).collect();
+        let function = ScalarFn::row(RowForm::Record, Fields { names, types }, None);
+        let exprs = parts.into_iter().map(|part| part.expr).collect();
+        Ok(Typed::new(Expr::Call(Box::new((function, exprs))), Type::RECORD))
+    }
+
+    /// What fields a record has, as far as its expression says it.
+    pub(super) fn fields_of(&self, expr: &Expr) -> Option<Arc<Fields>> {
+        match expr {
+            Expr::Slot(slot) => match self.composites.get(slot) {
+                Some(row) => {
+                    let names = row.iter().map(|(name, ..)| name.clone()).collect();
+                    let types = row.iter().map(|(.., ty)| *ty).collect();
+                    Some(Arc::new(Fields { names, types }))
+                }
+                None => self.records.get(slot).cloned(),
+            },
+            Expr::Call(call) => call.0.fields().cloned(),
+            // a row of a table that an outer join may have left out
+            Expr::Case(branches, other) => match &branches[..] {
+                [(_, value)] if matches!(**other, Expr::Const(Value::Null)) => self.fields_of(value),
+                _ => None,
+            },
             _ => None,
-        };
-        let Some(parts) = parts else { return Err(unsupported("ORDER BY of this row")) };
-        for part in parts {
-            self.mark(&part.expr);
-            self.fields_of_key(part, fields)?;
-        }
-        Ok(())
-    }
-
-    /// 0A000 for a row as a key: rows are not compared.
-    ///
-    /// # Errors
-    /// See above.
-    pub(super) fn refuse_rows(ty: Type, what: &str) -> Result<()> {
-        if ty.base == Base::Record { Err(unsupported(format!("{what} whole rows"))) } else { Ok(()) }
-    }
-
-    /// 0A000 for a whole row by which to group, or to order where its fields are not known.
-    ///
-    /// # Errors
-    /// See above.
-    pub(super) fn refuse_row_key(ty: Type) -> Result<()> {
-        match ty.base {
-            Base::Record => Err(unsupported("a whole row as a key here")),
-            _ => Ok(()),
         }
     }
 }

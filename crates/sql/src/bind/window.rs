@@ -186,15 +186,12 @@ impl Binder<'_> {
             binder.sets_barred(what, |binder| {
                 let mut partition = Vec::new();
                 for ast in &definition.partition {
-                    let Typed { expr, ty } = binder.expr_decided(ast)?;
-                    Self::refuse_row_key(ty)?;
-                    partition.push(expr);
+                    partition.push(binder.expr_decided(ast)?.expr);
                 }
                 let mut order: Vec<SortKey> = Vec::new();
                 let mut types = Vec::new();
                 for item in &definition.order {
                     let Typed { expr, ty } = binder.expr_decided(&item.expr)?;
-                    Self::refuse_row_key(ty)?;
                     if !order.iter().any(|key| key.expr.same(&expr)) {
                         order.push(sort_key(expr, item));
                         types.push(ty);

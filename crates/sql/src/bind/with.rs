@@ -118,7 +118,7 @@ impl Binder<'_> {
             // a name means the query of this WITH also before it
             for (cte, &number) in with.cte_tables.iter().zip(&numbers).rev() {
                 let (name, stage) = (fold(&cte.alias.name), Stage::Barred(Bar::Forward));
-                self.ctes.push(CteDef { name, number, columns: Vec::new(), stage });
+                self.stage(name, number, Vec::new(), stage);
             }
         }
         let around = self.within.len();
@@ -157,15 +157,18 @@ impl Binder<'_> {
                         );
                     let stage = if silent { Stage::Silent } else { Stage::Whole { recursive: false } };
                     let columns = named(&name, &bound.output, &aliases)?;
-                    match own {
+                    let own = match own {
                         Some(own) => {
                             self.ctes[own].columns = columns;
                             self.ctes[own].stage = stage;
+                            own
                         }
-                        None => {
-                            self.stage(name.clone(), number, columns, stage);
-                        }
-                    }
+                        None => self.stage(name.clone(), number, columns, stage),
+                    };
+                    let outputs = bound.output.iter().enumerate();
+                    let records =
+                        outputs.filter_map(|(at, output)| Some((at, self.fields_of(&output.expr)?)));
+                    self.ctes[own].records = records.collect();
                     let inlined = match cte.materialized {
                         Some(CteAsMaterialized::Materialized) => Inlined::Never,
                         _ if self.volatile != volatile || !cte.query.locks.is_empty() => Inlined::Never,
@@ -191,7 +194,7 @@ impl Binder<'_> {
 
     /// Puts a WITH query in scope; its place there.
     fn stage(&mut self, name: String, number: usize, columns: Vec<(String, Type)>, stage: Stage) -> usize {
-        self.ctes.push(CteDef { name, number, columns, stage });
+        self.ctes.push(CteDef { name, number, columns, records: Vec::new(), stage });
         self.ctes.len() - 1
     }
 

@@ -274,7 +274,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         match &value {
             Value::Text(text) => self.memory.admit(text.len())?,
             Value::Bytea(bytes) => self.memory.admit(bytes.len())?,
-            Value::Array(_) => self.memory.admit(weight(&value))?,
+            Value::Array(_) | Value::Record(_) => self.memory.admit(weight(&value))?,
             _ => {}
         }
         Ok(value)

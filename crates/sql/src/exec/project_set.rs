@@ -3,7 +3,8 @@
 use super::{Exec, Flow, Next, row_weight};
 use crate::plan::{Node, SetItem};
 use scaledb_engine::Worker;
-use scaledb_types::{Result, Value, to_record};
+use scaledb_types::{Record, Result, Value};
+use std::sync::Arc;
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// For each row, the rows of the functions side by side; NULL where one has ended before the others.
@@ -17,7 +18,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             if let [set] = sets {
                 return exec.set_call(&set.call, &mut |exec, row| {
                     exec.tick()?;
-                    exec.put_set(set, Some(&row));
+                    exec.put_set(set, Some(&row))?;
                     next(exec)
                 });
             }
@@ -39,7 +40,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             let mut flow = Flow::Continue(());
             for at in 0..longest {
                 for (set, rows) in sets.iter().zip(&lists) {
-                    exec.put_set(set, rows.get(at).map(Vec::as_slice));
+                    exec.put_set(set, rows.get(at).map(Vec::as_slice))?;
                 }
                 flow = next(exec)?;
                 if flow.is_break() {
@@ -51,13 +52,16 @@ impl<'a, W: Worker> Exec<'a, W> {
         })
     }
 
-    fn put_set(&mut self, set: &SetItem, row: Option<&[Value]>) {
-        if let Some(slot) = set.row {
-            let text = row.map_or(Value::Null, |row| to_record(self.context.env, &set.types, row));
-            self.frame[slot] = text;
+    fn put_set(&mut self, set: &SetItem, row: Option<&[Value]>) -> Result<()> {
+        if let Some((slot, fields)) = &set.row {
+            self.frame[*slot] = match row {
+                Some(row) => Value::Record(Arc::new(Record::new(Arc::clone(fields), row)?)),
+                None => Value::Null,
+            };
         }
         for (at, &slot) in set.slots.iter().enumerate() {
             self.frame[slot] = row.and_then(|row| row.get(at)).cloned().unwrap_or_default();
         }
+        Ok(())
     }
 }

@@ -270,7 +270,7 @@ impl<'p> Names<'p> {
         self.node(input);
         for set in sets {
             self.exprs(set.call.args());
-            for &slot in set.slots.iter().chain(&set.row) {
+            for &slot in set.made() {
                 self.mean(slot, Meaning::Set(&set.call));
             }
         }

@@ -3,7 +3,7 @@
 use scaledb_types::array::MAX_DIMENSIONS;
 use scaledb_types::func::{Call, Fast, Interrupt, Resolved, Volatility};
 use scaledb_types::numeric::Exact;
-use scaledb_types::{Array, Base, Cast, Dimension, Env, Function, Result, Type, Value};
+use scaledb_types::{Array, Base, Cast, Dimension, Env, Fields, Function, Record, Result, Type, Value};
 use std::sync::Arc;
 
 /// A function of values.
@@ -26,6 +26,10 @@ enum Scalar {
     Slice(u16),
     /// A row of values.
     Row(Box<Row>),
+    /// A field of a record.
+    Field(usize),
+    /// Whether all fields of a record are NULL, or whether none is.
+    AllNull(bool),
 }
 
 /// How a row is one value.
@@ -41,24 +45,27 @@ pub(crate) enum RowForm {
 #[derive(Debug, PartialEq)]
 struct Row {
     form: RowForm,
-    names: Vec<String>,
-    types: Vec<Type>,
+    fields: Arc<Fields>,
     /// The row is not there if this field is NULL.
     key: Option<usize>,
 }
 
 impl Row {
-    fn value(&self, env: &Env, fields: &[Value]) -> Result<Value> {
-        if self.key.is_some_and(|key| fields[key].is_null()) {
+    fn value(&self, env: &Env, values: &[Value]) -> Result<Value> {
+        if self.key.is_some_and(|key| values[key].is_null()) {
             return Ok(Value::Null);
         }
+        let Fields { names, types } = &*self.fields;
         match self.form {
-            RowForm::Record => Ok(scaledb_types::to_record(env, &self.types, fields)),
+            RowForm::Record => {
+                let record = Record::new(Arc::clone(&self.fields), values)?;
+                Ok(Value::Record(Arc::new(record)))
+            }
             RowForm::Json | RowForm::JsonLines => {
                 let lines = self.form == RowForm::JsonLines;
-                Ok(scaledb_types::row_to_json(env, &self.names, &self.types, fields, lines))
+                Ok(scaledb_types::row_to_json(env, names, types, values, lines))
             }
-            RowForm::Jsonb => scaledb_types::row_to_jsonb(env, &self.names, &self.types, fields),
+            RowForm::Jsonb => scaledb_types::row_to_jsonb(env, names, types, values),
         }
     }
 }
@@ -74,6 +81,8 @@ impl PartialEq for Scalar {
             (Self::Subscript, Self::Subscript) => true,
             (Self::Slice(a), Self::Slice(b)) => a == b,
             (Self::Row(a), Self::Row(b)) => a == b,
+            (Self::Field(a), Self::Field(b)) => a == b,
+            (Self::AllNull(a), Self::AllNull(b)) => a == b,
             _ => false,
         }
     }
@@ -113,16 +122,26 @@ impl ScalarFn {
     }
 
     /// A row of values; it is NULL where the field `key` is.
-    pub(crate) fn row(form: RowForm, names: Vec<String>, types: Vec<Type>, key: Option<usize>) -> Self {
-        Self(Arc::new(Scalar::Row(Box::new(Row { form, names, types, key }))))
+    pub(crate) fn row(form: RowForm, fields: Fields, key: Option<usize>) -> Self {
+        Self(Arc::new(Scalar::Row(Box::new(Row { form, fields: Arc::new(fields), key }))))
     }
 
-    /// The types of the fields, if it makes a row that is never NULL as a whole.
-    pub(crate) fn row_types(&self) -> Option<&[Type]> {
+    /// The fields of the record that it makes.
+    pub(crate) fn fields(&self) -> Option<&Arc<Fields>> {
         match &*self.0 {
-            Scalar::Row(row) if row.form == RowForm::Record && row.key.is_none() => Some(&row.types),
+            Scalar::Row(row) if row.form == RowForm::Record => Some(&row.fields),
             _ => None,
         }
+    }
+
+    /// A field of a record.
+    pub(crate) fn field(number: usize) -> Self {
+        Self(Arc::new(Scalar::Field(number)))
+    }
+
+    /// `record IS NULL`, whether all fields are, and `record IS NOT NULL`, whether none is.
+    pub(crate) fn all_null(is_null: bool) -> Self {
+        Self(Arc::new(Scalar::AllNull(is_null)))
     }
 
     /// The name for EXPLAIN.
@@ -146,6 +165,9 @@ impl ScalarFn {
                 RowForm::JsonLines => format!("row_to_json(ROW({}), true)", args.join(", ")),
                 RowForm::Jsonb => format!("to_jsonb(ROW({}))", args.join(", ")),
             },
+            Scalar::Field(number) => format!("({}).f{}", args.join(", "), number + 1),
+            Scalar::AllNull(true) => format!("({} IS NULL)", args.join(", ")),
+            Scalar::AllNull(false) => format!("({} IS NOT NULL)", args.join(", ")),
         }
     }
 
@@ -190,6 +212,14 @@ impl ScalarFn {
             Scalar::Subscript => Ok(subscript(args)),
             Scalar::Slice(given) => slice(args, *given),
             Scalar::Row(row) => row.value(env, args),
+            Scalar::Field(number) => Ok(match &args[0] {
+                Value::Record(record) => record.values().get(*number).cloned().unwrap_or_default(),
+                _ => Value::Null,
+            }),
+            Scalar::AllNull(is_null) => Ok(Value::Bool(match &args[0] {
+                Value::Record(record) => record.values().iter().all(|value| value.is_null() == *is_null),
+                value => value.is_null() == *is_null,
+            })),
         }
     }
 
@@ -202,7 +232,7 @@ impl ScalarFn {
         match &*self.0 {
             Scalar::Function { function, .. } => function.volatility == Volatility::Immutable,
             Scalar::Cast(cast) => !depends_on_session(cast.from) && !depends_on_session(cast.to),
-            Scalar::Row(_) => false,
+            Scalar::Row(row) => row.form == RowForm::Record,
             _ => true,
         }
     }

@@ -9,11 +9,14 @@
 //!  ON CONFLICT (a) WHERE b DO UPDATE SET a = 1       ON CONFLICT (a) DO UPDATE SET "" = (b), a = 1
 //!  ON CONFLICT (a) WHERE b DO NOTHING                ON CONFLICT (a) DO UPDATE SET "" = (b)
 //!  ON CONFLICT (a, f(b)) DO UPDATE SET a = 1         ON CONFLICT ("") DO UPDATE SET ""."TARGET" = (a), ""."TARGET" = (f(b)), a = 1
+//!  SELECT (f(x)).*                                   SELECT (f(x)).""
 //! ```
 //!
 //! `int ARRAY`, which is no name, becomes `int []`.
 
-use sqlparser::ast::{Assignment, AssignmentTarget, Expr, ObjectName, ObjectNamePart, OnConflictAction};
+use sqlparser::ast::{
+    AccessExpr, Assignment, AssignmentTarget, Expr, ObjectName, ObjectNamePart, OnConflictAction,
+};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
@@ -110,6 +113,8 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             like_at(&mut tokens, at);
         } else if is(&tokens, at, "ARRAY") {
             array_type_at(&mut tokens, at);
+        } else if tokens[at].token == Token::Mul {
+            all_fields_at(&mut tokens, at);
         }
         at += 1;
     }
@@ -132,6 +137,31 @@ fn mark(mark: &str) -> [Token; 3] {
         Token::Word(Word { value: value.to_owned(), quote_style: Some('"'), keyword: Keyword::NoKeyword })
     };
     [name(""), Token::Period, name(mark)]
+}
+
+/// The star behind `(..).` or `[..].`, which is all fields of a record.
+fn all_fields_at(tokens: &mut [TokenWithSpan], at: usize) {
+    let before =
+        |at: usize| tokens[..at].iter().rposition(|token| !matches!(token.token, Token::Whitespace(_)));
+    let Some(dot) = before(at).filter(|&dot| tokens[dot].token == Token::Period) else { return };
+    let record = before(dot).map(|at| &tokens[at].token);
+    if matches!(record, Some(Token::RParen | Token::RBracket)) {
+        let [name, ..] = mark("");
+        tokens[at].token = name;
+    }
+}
+
+/// The record all fields of which an item of a select list is.
+pub(crate) fn all_fields(item: &Expr) -> Option<Expr> {
+    let Expr::CompoundFieldAccess { root, access_chain } = item else { return None };
+    let (AccessExpr::Dot(Expr::Identifier(none)), chain) = access_chain.split_last()? else { return None };
+    if !none.value.is_empty() {
+        return None;
+    }
+    if chain.is_empty() {
+        return Some((**root).clone());
+    }
+    Some(Expr::CompoundFieldAccess { root: root.clone(), access_chain: chain.to_vec() })
 }
 
 fn override_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {

@@ -126,7 +126,7 @@ impl Depends {
                 let mut filled = self.node(input);
                 for set in sets {
                     set.call.args().iter().for_each(|arg| self.read(arg, &filled));
-                    filled.extend(set.slots.iter().chain(&set.row));
+                    filled.extend(set.made());
                 }
                 filled
             }

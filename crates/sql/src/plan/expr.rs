@@ -549,6 +549,7 @@ pub(crate) fn type_of(value: &Value) -> Type {
         Value::Jsonb(_) => Base::Jsonb,
         Value::Oid(_) => Base::Oid,
         Value::Enum(v) => Base::Enum(v.ty()),
+        Value::Record(_) => Base::Record,
         Value::Array(array) => return Type::array_of(array.element().base),
     })
 }

@@ -30,7 +30,7 @@ use scaledb_base::TableId;
 use scaledb_locks::Mode;
 use scaledb_row::Projection;
 use scaledb_sync::atomic::AtomicU64;
-use scaledb_types::Type;
+use scaledb_types::Fields;
 use std::sync::Arc;
 
 pub(crate) use access::{Access, Bound, KeyValue};
@@ -314,17 +314,21 @@ impl Node {
 #[derive(Clone, Debug)]
 pub(crate) struct SetItem {
     pub(crate) call: SetCall,
-    /// The slots of its columns, and their types.
+    /// The slots of its columns.
     pub(crate) slots: Vec<Slot>,
-    pub(crate) types: Vec<Type>,
-    /// The slot of the row as one value, if it has several columns.
-    pub(crate) row: Option<Slot>,
+    /// The slot of the row as one value, and its fields, if it has several columns.
+    pub(crate) row: Option<(Slot, Arc<Fields>)>,
 }
 
 impl SetItem {
+    /// The slots that it fills.
+    pub(crate) fn made(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().chain(self.row.as_ref().map(|(row, _)| row))
+    }
+
     /// Whether its result is in a slot.
     pub(crate) fn makes(&self, slot: Slot) -> bool {
-        self.row == Some(slot) || self.slots.contains(&slot)
+        self.made().any(|made| *made == slot)
     }
 }
 

@@ -170,7 +170,7 @@ impl Frame {
 
 /// 42804 for a value that is no row.
 #[cold]
-fn no_row(name: &str) -> SqlError {
+pub(super) fn no_row(name: &str) -> SqlError {
     let what = format!("cannot assign non-composite value to a record variable \"{name}\"");
     SqlError::new(SqlState::DATATYPE_MISMATCH, what)
 }

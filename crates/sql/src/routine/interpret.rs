@@ -9,7 +9,7 @@ use crate::parse::plpgsql::{Block, Diagnostic, Into, Line, Query, Return, Sql, S
 use crate::plan::Kind;
 use crate::plan::cache::{Action, Held};
 use crate::plan::routine::Fields;
-use scaledb_types::{Array, Base, Dimension, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Array, Base, Dimension, Record, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
 /// Rows, kept.
@@ -336,8 +336,35 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                 Err(_) => self.frame.set_row(self.runner, self.loaded, variable, None, &Arc::default()),
             };
         }
-        let what = format!("assignment of an expression to the row \"{name}\" is not supported");
-        Err(SqlError::unsupported(what).hint("SELECT .. INTO assigns a row, and := the value of one field."))
+        match self.value(value, None)? {
+            Value::Record(record) => self.put_record(variable, &record),
+            Value::Null => self.frame.clear_row(self.runner, self.loaded, variable),
+            _ => Err(super::frame::no_row(name)),
+        }
+    }
+
+    /// Assigns a record to a variable that is one of rows.
+    fn put_record(&mut self, variable: VariableId, record: &Record) -> Result<()> {
+        let fields = record.each().map(|(name, ty, _)| (name.to_owned(), ty)).collect();
+        self.frame.set_row(self.runner, self.loaded, variable, Some(record.values()), &Arc::new(fields))
+    }
+
+    /// The record that an expression is, as a row of these fields; `None` if it is NULL.
+    fn record_as(&mut self, sql: &Sql, fields: &Fields) -> Result<Option<Vec<Value>>> {
+        let record = match self.value(sql, None)? {
+            Value::Record(record) => record,
+            Value::Null => return Ok(None),
+            _ => return Err(not_composite()),
+        };
+        if record.values().len() != fields.len() {
+            return Err(wrong_shape(record.values().len(), fields.len()));
+        }
+        let mut row = Vec::with_capacity(fields.len());
+        for ((_, from, value), (_, to)) in record.each().zip(fields) {
+            let value = value.clone();
+            row.push(if from == *to { value } else { self.runner.convert(value, from, *to)? });
+        }
+        Ok(Some(row))
     }
 
     fn copy(&mut self, to: VariableId, from: VariableId) -> Result<()> {
@@ -363,8 +390,14 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     /// Assigns a value.
     pub(super) fn put(&mut self, target: &'l Target, value: Value, from: Type) -> Result<()> {
         if target.element.is_empty() && target.field.is_none() {
-            if value.is_null() && !matches!(self.loaded.places[target.variable], Slot::Value { .. }) {
-                return self.frame.clear_row(self.runner, self.loaded, target.variable);
+            if !matches!(self.loaded.places[target.variable], Slot::Value { .. }) {
+                match &value {
+                    Value::Null => {
+                        return self.frame.clear_row(self.runner, self.loaded, target.variable);
+                    }
+                    Value::Record(record) => return self.put_record(target.variable, record),
+                    _ => {}
+                }
             }
             return self.frame.set(self.runner, self.loaded, target.variable, value, from);
         }
@@ -596,11 +629,13 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                 })
             }
             (Returns::Row(..), Return::FirstOf(_)) => return Err(not_composite()),
-            (Returns::Row(..) | Returns::Trigger(_), Return::Value(sql)) => {
-                if !sql.text.trim().eq_ignore_ascii_case("null") {
-                    return Err(not_composite());
-                }
-                Finished::Row(None)
+            (Returns::Row(fields, None), Return::Value(sql)) => {
+                let fields = fields.clone();
+                Finished::Row(self.record_as(sql, &fields)?)
+            }
+            (Returns::Trigger(fields), Return::Value(sql)) => {
+                let fields = fields.clone().unwrap_or_default();
+                Finished::Row(self.record_as(sql, &fields)?)
             }
         });
         Ok(())
@@ -654,6 +689,11 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             (Returns::Row(fields, None), Return::Variable(variable)) => {
                 let fields = fields.clone();
                 Ok(self.row_as(*variable, &fields)?.unwrap_or_default())
+            }
+            (Returns::Row(fields, None), Return::Value(sql)) => {
+                let fields = fields.clone();
+                let row = self.record_as(sql, &fields)?;
+                Ok(row.unwrap_or_else(|| vec![Value::Null; fields.len()]))
             }
             _ => Err(not_composite()),
         }

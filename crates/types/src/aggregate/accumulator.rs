@@ -358,7 +358,7 @@ impl Accumulator {
             }
         }
         match value {
-            // the JSON of a row comes as such
+            // the JSON of a row of a table comes as such
             Value::Text(row) if ty == Type::RECORD => out.extend_from_slice(row.as_bytes()),
             _ => to_json(value, ty, call.env, out),
         }

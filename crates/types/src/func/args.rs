@@ -5,6 +5,7 @@ use crate::error::{Result, SqlError};
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::numeric::Numeric;
+use crate::record::Record;
 use crate::value::Value;
 
 /// A date: days since 2000-01-01.
@@ -65,6 +66,7 @@ get! {
     &'a [u8; 16]: Value::Uuid(v) => v,
     &'a Json: Value::Jsonb(v) => v,
     &'a Array: Value::Array(v) => v,
+    &'a Record: Value::Record(v) => v,
 }
 
 impl<'a> Get<'a> for &'a Value {

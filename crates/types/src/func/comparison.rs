@@ -6,6 +6,7 @@ use crate::cast::{date_to_timestamp, timestamp_to_timestamptz};
 use crate::compare::compare_f64;
 use crate::env::Env;
 use crate::error::Result;
+use crate::record::Record;
 use crate::value::Value;
 use std::cmp::Ordering;
 
@@ -131,6 +132,20 @@ fn time_codes() -> [Code; 6] {
     ]
 }
 
+/// Of records, whose fields may be of other types.
+fn record_codes() -> [Code; 6] {
+    const EQUAL: &str = "an equality operator";
+    const ORDERED: &str = "a comparison function";
+    [
+        code!(|a: &Record, b: &Record| Ok(a.compare(b, EQUAL)?.is_eq())),
+        code!(|a: &Record, b: &Record| Ok(a.compare(b, EQUAL)?.is_ne())),
+        code!(|a: &Record, b: &Record| Ok(a.compare(b, ORDERED)?.is_lt())),
+        code!(|a: &Record, b: &Record| Ok(a.compare(b, ORDERED)?.is_le())),
+        code!(|a: &Record, b: &Record| Ok(a.compare(b, ORDERED)?.is_gt())),
+        code!(|a: &Record, b: &Record| Ok(a.compare(b, ORDERED)?.is_ge())),
+    ]
+}
+
 macro_rules! six {
     ($args:literal) => {
         [
@@ -185,6 +200,9 @@ pub(super) fn register(r: &mut Registry) {
         }
     }
     for (signature, code) in [("=(xid, xid) bool", codes()[0]), ("<>(xid, xid) bool", codes()[1])] {
+        r.add(signature, code);
+    }
+    for (signature, code) in six!("(record, record) bool").into_iter().zip(record_codes()) {
         r.add(signature, code);
     }
     r.add("=(xid, int4) bool", code!(|a: &Value, b: &Value| Ok(order(a, b).is_eq())));

@@ -39,6 +39,18 @@ pub(crate) fn to_json(value: &Value, ty: Type, env: &Env, out: &mut Vec<u8>) {
             write_string(&text, out);
         }
         Value::Array(v) => array(v, env, false, out),
+        Value::Record(record) => {
+            out.push(b'{');
+            for (number, (name, ty, value)) in record.each().enumerate() {
+                if number > 0 {
+                    out.push(b',');
+                }
+                write_string(name, out);
+                out.push(b':');
+                to_json(value, ty, env, out);
+            }
+            out.push(b'}');
+        }
         _ => write_string(&value.to_text(ty, env).unwrap_or_default(), out),
     }
 }
@@ -112,7 +124,7 @@ pub(crate) fn key_text(value: &Value, ty: Type, env: &Env) -> Result<Text> {
     if value.is_null() {
         return Err(null_key());
     }
-    if matches!(value, Value::Array(_) | Value::Jsonb(_)) || ty.base == Base::Json {
+    if matches!(value, Value::Array(_) | Value::Jsonb(_) | Value::Record(_)) || ty.base == Base::Json {
         let message = "key value must be scalar, not array, composite, or json";
         return Err(SqlError::invalid_parameter(message));
     }

@@ -128,6 +128,10 @@ impl<E: Engine> Session<E> {
                 let what = format!("column \"{name}\" specified more than once");
                 return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
             }
+            if column.ty.base == Base::Record {
+                let what = format!("column \"{name}\" has pseudo-type {}", column.ty.sql_name());
+                return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
+            }
             desc.columns.push(ColumnDesc {
                 name,
                 attnum: desc.next_attnum,
