@@ -346,7 +346,7 @@ impl Binder<'_> {
             self.volatile += usize::from(!function.is_stable());
             return Ok(Typed::new(Expr::Session(Box::new((function.clone(), exprs))), function.result()));
         }
-        if name.contains("json") {
+        if name.contains("json") || matches!(name, "concat" | "concat_ws" | "format") {
             args = self.printed(args)?;
         }
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();

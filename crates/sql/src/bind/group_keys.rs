@@ -80,7 +80,7 @@ impl<'k> GroupKeys<'k> {
 
     /// The expression over groups.
     pub(super) fn rewrite(&self, expr: Expr) -> Result<Expr> {
-        if let Some((_, slot)) = self.keys.iter().find(|(key, _)| key.same(&expr)) {
+        if let Some((_, slot)) = self.keys.iter().find(|(key, _)| key.alike(&expr)) {
             return Ok(Expr::Slot(*slot));
         }
         match &expr {

@@ -124,7 +124,7 @@ impl Binder<'_> {
                 },
             };
             let expr = expr.expr;
-            let known = keys.iter().position(|known: &Expr| known.same(&expr));
+            let known = keys.iter().position(|known: &Expr| known.alike(&expr));
             numbers.push(known.unwrap_or(keys.len()));
             if known.is_none() {
                 keys.push(expr);
@@ -177,7 +177,7 @@ impl Binder<'_> {
         for GroupingCall { args, slot } in calls {
             let mut numbers = Vec::with_capacity(args.len());
             for arg in &args {
-                let known = keys.iter().position(|(key, _)| key.same(arg));
+                let known = keys.iter().position(|(key, _)| key.alike(arg));
                 numbers.push(known.ok_or_else(|| {
                     let what =
                         "arguments to GROUPING must be grouping expressions of the associated query level";

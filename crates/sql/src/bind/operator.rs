@@ -88,8 +88,13 @@ impl Binder<'_> {
         match left {
             Some(left) if compare_of(name).is_some() => self.comparison(name, left, right),
             Some(left) => {
-                let resolved = resolve_operator(name, Some(left.ty), right.ty)?;
-                self.resolved(resolved, vec![left, right])
+                let mut sides = vec![left, right];
+                // what is put behind a text is the name of a thing, for which the catalog is needed
+                if name == "||" && sides.iter().all(|side| !side.ty.array) {
+                    sides = self.printed(sides)?;
+                }
+                let resolved = resolve_operator(name, Some(sides[0].ty), sides[1].ty)?;
+                self.resolved(resolved, sides)
             }
             None => {
                 let resolved = resolve_operator(name, None, right.ty)?;

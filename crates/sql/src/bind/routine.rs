@@ -293,7 +293,11 @@ impl Binder<'_> {
         let found = self.routine_call(name, list, RoutineKind::Function, false)?;
         let Some((desc, args)) = found else { return Ok(None) };
         self.calls |= desc.may_write();
-        let columns = result_columns(self.catalog, &desc)?;
+        let mut columns = result_columns(self.catalog, &desc)?;
+        if columns.is_empty() {
+            // what returns nothing has a column all the same
+            columns.push((String::new(), Type::VOID));
+        }
         columns.iter().for_each(|(_, ty)| self.depend_on(*ty));
         if let Returned::Row(table) = desc.returns {
             self.relations.push(table);

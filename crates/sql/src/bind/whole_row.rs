@@ -49,7 +49,7 @@ impl Binder<'_> {
         Ok(Some(Typed::new(expr, ty)))
     }
 
-    /// The values as JSON takes them: names of things are texts, for which the catalog is needed.
+    /// The values as JSON and texts take them: names of things are texts, for which the catalog is needed.
     ///
     /// # Errors
     /// As [`Binder::session_cast`].

@@ -110,6 +110,15 @@ impl<W: Worker> Exec<'_, W> {
     ) -> Result<Option<Vec<Value>>> {
         let deletes = new.is_none();
         let mut new = new;
+        // they see no generated column of the new row, as what it is computed of may still change
+        let mut computed = Vec::new();
+        if let Some(new) = new.as_mut().filter(|_| !triggers.before_row.is_empty()) {
+            for (position, column) in table.desc.columns.iter().enumerate() {
+                if column.generated.is_some() {
+                    computed.push((position, std::mem::take(&mut new[position])));
+                }
+            }
+        }
         for trigger in &triggers.before_row {
             if !self.applies(trigger, table, old, new.as_deref())? {
                 continue;
@@ -128,6 +137,11 @@ impl<W: Worker> Exec<'_, W> {
                 if table.desc.columns[position].generated.is_none() {
                     new[position] = value;
                 }
+            }
+        }
+        if let Some(new) = &mut new {
+            for (position, value) in computed {
+                new[position] = value;
             }
         }
         Ok(if deletes { Some(Vec::new()) } else { new })

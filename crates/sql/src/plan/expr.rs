@@ -462,36 +462,44 @@ impl Expr {
         effort
     }
 
-    /// Whether the two are the same expression.
+    /// Whether the two are the same expression, and always have one value.
     pub(crate) fn same(&self, other: &Expr) -> bool {
-        self.same_with(other, &mut Vec::new())
+        self.same_with(other, &mut Pairs { own: Vec::new(), volatile: false })
     }
 
-    /// Whether they are, slots that each has for itself being the same in pairs.
-    fn same_with(&self, other: &Expr, own: &mut Vec<(Slot, Slot)>) -> bool {
+    /// Whether the two are written alike, which is what a clause asks that names an expression of another one: GROUP BY
+    /// and the select list mean one call of a VOLATILE function.
+    pub(crate) fn alike(&self, other: &Expr) -> bool {
+        self.same_with(other, &mut Pairs { own: Vec::new(), volatile: true })
+    }
+
+    fn same_with(&self, other: &Expr, own: &mut Pairs) -> bool {
         match (self, other) {
             (Self::Const(a), Self::Const(b)) => a == b,
-            (Self::Slot(a), Self::Slot(b)) => a == b || own.contains(&(*a, *b)),
+            (Self::Slot(a), Self::Slot(b)) => a == b || own.own.contains(&(*a, *b)),
             (Self::Once(x, a), Self::Once(y, b)) => {
                 if !a.0.same_with(&b.0, own) {
                     return false;
                 }
-                own.push((*x, *y));
+                own.own.push((*x, *y));
                 let same = a.1.same_with(&b.1, own);
-                own.pop();
+                own.own.pop();
                 same
             }
             (Self::Param(a), Self::Param(b)) => a == b,
             (Self::Compare(x, a), Self::Compare(y, b)) => {
                 x == y && a.0.same_with(&b.0, own) && a.1.same_with(&b.1, own)
             }
-            (Self::Call(a), Self::Call(b)) => a.0 == b.0 && same_all(&a.1, &b.1, own) && !a.0.is_volatile(),
+            (Self::Call(a), Self::Call(b)) => {
+                a.0 == b.0 && same_all(&a.1, &b.1, own) && (own.volatile || !a.0.is_volatile())
+            }
             (Self::Routine(a), Self::Routine(b)) => {
-                let same = a.0.oid == b.0.oid && a.0.volatility != Volatility::Volatile;
+                let steady = own.volatile || a.0.volatility != Volatility::Volatile;
+                let same = a.0.oid == b.0.oid && steady;
                 same && same_all(&a.1, &b.1, own)
             }
             (Self::Session(a), Self::Session(b)) => {
-                a.0 == b.0 && a.0.is_stable() && same_all(&a.1, &b.1, own)
+                a.0 == b.0 && (own.volatile || a.0.is_stable()) && same_all(&a.1, &b.1, own)
             }
             (Self::And(a), Self::And(b))
             | (Self::Or(a), Self::Or(b))
@@ -512,7 +520,7 @@ impl Expr {
                 x == y && p == q && a.0.same_with(&b.0, own) && a.1.same_with(&b.1, own)
             }
             (Self::QuantifiedCall(x, a), Self::QuantifiedCall(y, b)) => {
-                let function = a.0 == b.0 && !a.0.is_volatile();
+                let function = a.0 == b.0 && (own.volatile || !a.0.is_volatile());
                 x == y && function && a.1.same_with(&b.1, own) && a.2.same_with(&b.2, own)
             }
             (Self::In(x, a), Self::In(y, b)) => x.same_with(y, own) && same_all(a, b, own),
@@ -522,7 +530,15 @@ impl Expr {
     }
 }
 
-fn same_all(a: &[Expr], b: &[Expr], own: &mut Vec<(Slot, Slot)>) -> bool {
+/// How two expressions are compared.
+struct Pairs {
+    /// Slots that each has for itself, which are the same in pairs.
+    own: Vec<(Slot, Slot)>,
+    /// Whether calls of VOLATILE functions may be the same.
+    volatile: bool,
+}
+
+fn same_all(a: &[Expr], b: &[Expr], own: &mut Pairs) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_with(b, own))
 }
 

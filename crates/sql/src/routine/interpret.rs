@@ -527,8 +527,10 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             return self.take_back(call, rows.first().map(|row| &**row));
         }
         let Some(into) = into else {
-            if kind.is_some() {
-                self.note_rows(affected, affected > 0);
+            match kind {
+                Some(_) => self.note_rows(affected, affected > 0),
+                // what changes the catalog leaves FOUND as it is
+                None => self.count = affected,
             }
             return Ok(());
         };

@@ -221,7 +221,11 @@ impl<E: Engine> Runner for Session<E> {
                 self.run_compiled(compiled, &[], false, &mut NoRows).map(|_| Ran::default())
             }
             Action::Ddl(_) | Action::Truncate(_) => {
-                self.run_compiled(compiled, &[], false, &mut NoRows).map(|_| Ran::default())
+                let affected = match self.run_compiled(compiled, &[], false, &mut NoRows)? {
+                    Executed::Complete(tag) => tag.rows.unwrap_or(0),
+                    _ => 0,
+                };
+                Ok(Ran { rows: Vec::new(), affected })
             }
         }
     }

@@ -88,7 +88,9 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Fires the triggers behind a statement.
     #[cold]
     pub(crate) fn end_triggers(&mut self, modify: &Modify) -> Result<()> {
-        for (triggers, table) in modify.triggers() {
+        // those of an INSERT fire behind those of its ON CONFLICT DO UPDATE
+        let events: Vec<_> = modify.triggers().collect();
+        for (triggers, table) in events.into_iter().rev() {
             self.fire_statement(&triggers.after_statement, table, triggers.event)?;
         }
         Ok(())
