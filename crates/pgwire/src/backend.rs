@@ -183,6 +183,12 @@ pub trait Backend {
         Ok(())
     }
 
+    /// A batch has ended, or the transport was woken up while nothing came: what the session has to say by itself goes to
+    /// `reply`, if no other batch has begun.
+    fn woken(&mut self, reply: &mut Reply<'_>) {
+        let _ = reply;
+    }
+
     /// Why the connection must end now, if it must. Asked before each message and when the input ends.
     fn interrupted(&mut self) -> Option<Box<Report>> {
         None

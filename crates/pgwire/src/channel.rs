@@ -9,6 +9,19 @@ pub trait Transport: Read + Write {}
 
 impl<T: Read + Write> Transport for T {}
 
+/// The error of a transport's read that somebody has woken up before anything came: the backend may have something to say
+/// ([`Backend::woken`](crate::Backend::woken)), and the read is then made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("woken up")]
+pub struct Woken;
+
+impl Woken {
+    /// Whether it is the reason of an error.
+    pub(crate) fn is_reason(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+    }
+}
+
 /// The server's side of TLS.
 #[derive(Clone, Debug)]
 pub struct Tls {

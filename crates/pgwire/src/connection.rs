@@ -2,7 +2,7 @@
 
 use crate::auth::authenticate;
 use crate::backend::{Backend, Host};
-use crate::channel::{Channel, Transport};
+use crate::channel::{Channel, Transport, Woken};
 use crate::decode;
 use crate::inbox::{Inbox, ReadError};
 use crate::limits::Limits;
@@ -93,6 +93,11 @@ impl<T: Transport> Connection<T> {
                 // the server ends a session by closing the way in; the way out is still there
                 Err(ReadError::Closed) if let Some(report) = session.backend.interrupted() => {
                     return Err(report.into_fatal().into());
+                }
+                Err(ReadError::Io(error)) if Woken::is_reason(&error) => {
+                    session.woken(&mut Reply::new(out, channel));
+                    out.flush(channel)?;
+                    continue;
                 }
                 frame => frame?,
             };

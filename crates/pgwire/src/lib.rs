@@ -34,7 +34,7 @@ mod startup;
 
 pub use auth::Method;
 pub use backend::{Backend, Host, Opened, Step};
-pub use channel::{Tls, Transport};
+pub use channel::{Tls, Transport, Woken};
 pub use connection::{End, serve};
 pub use decode::{Bind, Formats, Oids, Values, utf8};
 pub use limits::{FLUSH_BYTES, Limits, MAX_AUTH_BYTES, MAX_REPLY_BYTES, MAX_SMALL_BYTES, MAX_STARTUP_BYTES};

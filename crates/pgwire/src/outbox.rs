@@ -214,6 +214,14 @@ impl Outbox {
         });
     }
 
+    pub(crate) fn notification(&mut self, sender: i32, channel: &str, payload: &str) {
+        self.message(b'A', |out| {
+            out.extend_from_slice(&sender.to_be_bytes());
+            put_text(out, channel);
+            put_text(out, payload);
+        });
+    }
+
     pub(crate) fn backend_key(&mut self, pid: i32, key: &[u8]) {
         self.message(b'K', |out| {
             out.extend_from_slice(&pid.to_be_bytes());

@@ -175,6 +175,11 @@ impl<'a> Reply<'a> {
     pub fn parameter(&mut self, name: &str, value: &str) {
         self.out.parameter_status(name, value);
     }
+
+    /// What another session has told those who listen at a channel.
+    pub fn notification(&mut self, sender: i32, channel: &str, payload: &str) {
+        self.out.notification(sender, channel, payload);
+    }
 }
 
 /// A row that is being written. Its values come in order of the columns.

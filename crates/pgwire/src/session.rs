@@ -88,6 +88,13 @@ impl<B: Backend> Session<B> {
         }
     }
 
+    /// Lets the backend say what it has to say by itself.
+    pub(crate) fn woken(&mut self, reply: &mut Reply<'_>) {
+        if !self.skipping && self.copy.is_none() {
+            self.backend.woken(reply);
+        }
+    }
+
     /// Shows messages that will come.
     pub(crate) fn look_ahead<'a>(&mut self, messages: impl Iterator<Item = (u8, &'a [u8])>) {
         if self.skipping || self.copy.is_some() {
@@ -221,6 +228,7 @@ impl<B: Backend> Session<B> {
             reply.out().take_back_complete();
             reply.out().report(&report);
         }
+        self.backend.woken(reply);
         reply.out().ready(self.backend.status());
         Ok(Next::Flush)
     }

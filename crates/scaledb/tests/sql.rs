@@ -26,6 +26,7 @@ on_every_engine! {
     rows_that_do_not_fit_lie_in_temporary_files
     what_is_awaited_runs_in_other_threads
     rows_are_pulled_one_by_one
+    listeners_hear_what_commits
 }
 
 fn sql<E: FromOptions>() -> Sql<E> {
@@ -532,4 +533,33 @@ fn rows_are_pulled_one_by_one<E: FromOptions>() {
     assert!(rows.next().is_none());
     let mut rows = there.rows::<i32>("select nothing", ());
     assert_eq!(kind(rows.next().unwrap()), Kind::UndefinedColumn);
+}
+
+fn listeners_hear_what_commits<E: FromOptions>() {
+    const LONG: Duration = Duration::from_secs(60);
+    let sql = sql::<E>();
+    let mut listener = sql.listen(["a b", "c\"d"]).unwrap();
+    assert!(listener.wait(Duration::from_millis(10)).is_none());
+    std::thread::scope(|scope| {
+        let speaks = scope.spawn(|| {
+            for n in 0..200 {
+                sql.execute("select pg_notify('a b', $1)", n.to_string()).unwrap();
+            }
+        });
+        for n in 0..200 {
+            let heard = listener.wait(LONG).unwrap();
+            assert_eq!((&*heard.channel, &*heard.payload), ("a b", n.to_string().as_str()));
+        }
+        speaks.join().unwrap();
+    });
+    let failed: Result<()> = sql.run(|txn| {
+        txn.execute("select pg_notify('c\"d', 'never')", ())?;
+        Err(Error::rolled_back())
+    });
+    assert!(failed.is_err());
+    listener.unlisten("a b").unwrap();
+    sql.batch("notify \"a b\"; notify \"c\"\"d\", 'said'").unwrap();
+    assert_eq!(&*listener.wait(LONG).unwrap().payload, "said");
+    assert_eq!(listener.wait(Duration::ZERO), None);
+    assert_eq!(kind(sql.execute("listen x", ())), Kind::Unsupported);
 }

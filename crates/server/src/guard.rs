@@ -3,6 +3,7 @@
 use crate::control::{Cancel, Control, Counts};
 use scaledb_base::timeouts::{Timeouts, millis};
 use scaledb_pgwire::{Backend, Bind, Oids, Reply, Report, Result, SqlState, Status, Step};
+use scaledb_sql::Bell;
 use scaledb_sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,10 @@ pub trait Limited: Backend {
     fn last_statement(&self) -> Option<Arc<str>>;
     /// A batch of statements begins: what ran before cannot be cancelled any more.
     fn begin(&mut self);
+    /// What rings when the session has something to say by itself.
+    fn set_bell(&mut self, bell: Arc<dyn Bell>) {
+        let _ = bell;
+    }
 }
 
 pub(crate) struct Guarded<B> {
@@ -28,6 +33,8 @@ pub(crate) struct Guarded<B> {
 impl<B: Limited> Guarded<B> {
     pub(crate) fn new(session: B, control: Arc<Control>, slow: Duration) -> Self {
         let slow = millis(slow);
+        let mut session = session;
+        session.set_bell(control.socket.clone());
         Self { session, control, busy: false, slow }
     }
 
@@ -183,6 +190,12 @@ impl<B: Limited> Backend for Guarded<B> {
     fn hold_message(&mut self, bytes: usize) -> Result<()> {
         let done = self.session.hold_message(bytes);
         self.told(done)
+    }
+
+    fn woken(&mut self, reply: &mut Reply<'_>) {
+        if !self.busy {
+            self.session.woken(reply);
+        }
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use crate::handle::Handle;
 use crate::live::{Admission, Live};
 use crate::metrics::Metrics;
 use crate::registry::Registry;
-use crate::stream::{Socket, Stream};
+use crate::stream::{Socket, Stream, Way};
 use scaledb_pgwire::{End, Limits, random, serve};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicBool, Ordering};
@@ -55,8 +55,8 @@ enum Listener {
 impl Listener {
     fn accept(&self) -> std::io::Result<Socket> {
         match self {
-            Self::Tcp(listener) => listener.accept().map(|(stream, _)| Socket::Tcp(stream)),
-            Self::Unix(listener) => listener.accept().map(|(stream, _)| Socket::Unix(stream)),
+            Self::Tcp(listener) => listener.accept().map(|(stream, _)| Socket::new(Way::Tcp(stream))),
+            Self::Unix(listener) => listener.accept().map(|(stream, _)| Socket::new(Way::Unix(stream))),
         }
     }
 }

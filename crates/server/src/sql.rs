@@ -11,7 +11,7 @@ use scaledb_pgwire::{
     Backend, Bind, Column, Format, Oids, Reply, Report, Result, Severity, SqlState, Startup, Status, Step,
     Tag,
 };
-use scaledb_sql::{CopyInfo, Database, Executed, RowSink, Session};
+use scaledb_sql::{Bell, CopyInfo, Database, Executed, RowSink, Session};
 use scaledb_sync::Arc;
 use scaledb_types::{Env, SqlError, Type, Value};
 use smallvec::SmallVec;
@@ -274,6 +274,14 @@ impl<E: Engine> SqlSession<E> {
         }
     }
 
+    /// What others have told the channels that the session listens to.
+    fn hear(&mut self, reply: &mut Reply<'_>) {
+        for notification in self.session.take_notifications() {
+            let sender = i32::try_from(notification.sender).unwrap_or(0);
+            reply.notification(sender, &notification.channel, &notification.payload);
+        }
+    }
+
     /// Ends what writes to the sink: notices go before the tag of their statement.
     fn finish(&mut self, last: Option<Tag>, reply: &mut Reply<'_>) {
         self.aside(reply);
@@ -286,6 +294,10 @@ impl<E: Engine> SqlSession<E> {
 impl<E: Engine> Limited for SqlSession<E> {
     fn begin(&mut self) {
         self.session.begin_batch();
+    }
+
+    fn set_bell(&mut self, bell: Arc<dyn Bell>) {
+        self.session.set_bell(bell);
     }
 
     fn last_statement(&self) -> Option<Arc<str>> {
@@ -431,6 +443,10 @@ impl<E: Engine> Backend for SqlSession<E> {
 
     fn fail(&mut self) {
         self.session.copy_fail("");
+    }
+
+    fn woken(&mut self, reply: &mut Reply<'_>) {
+        self.hear(reply);
     }
 
     fn hold_message(&mut self, bytes: usize) -> Result<()> {

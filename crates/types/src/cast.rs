@@ -116,7 +116,7 @@ pub fn find_cast(from: Type, to: Type, context: Context) -> Option<Cast> {
         return cast(How::Same);
     }
     let pseudo = |ty: Type| ty.category() == Category::Pseudo;
-    let prints = !pseudo(from) || from.base == Record;
+    let prints = !pseudo(from) || matches!(from.base, Record | Void);
     // everything prints, and text can be read as anything
     if to.category() == Category::String && prints && context >= Context::Assignment {
         return cast(How::Text);

@@ -100,6 +100,24 @@ func main() {
 		n, err := one[int](ctx, c, "select id from pgx_k where id = $1", 1)
 		return errors.Join(err, equal(n, 1), exec(ctx, c, "drop table pgx_k"))
 	})
+	add("waits_for_a_notification", func(ctx context.Context, c *pgx.Conn) error {
+		if err := exec(ctx, c, "listen pgx_news"); err != nil {
+			return err
+		}
+		other, err := pgx.ConnectConfig(ctx, c.Config())
+		if err != nil {
+			return err
+		}
+		defer other.Close(ctx)
+		if err := exec(ctx, other, "notify pgx_news, 'said'"); err != nil {
+			return err
+		}
+		heard, err := c.WaitForNotification(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(equal(heard.Channel, "pgx_news"), equal(heard.Payload, "said"), equal(heard.PID, other.PgConn().PID()))
+	})
 	add("batches_answer_in_order", func(ctx context.Context, c *pgx.Conn) error {
 		batch := &pgx.Batch{}
 		for i := range 100 {

@@ -30,6 +30,16 @@ const cases = {
       assert.equal(rows[0].n, n + 1);
     }
   },
+  async notifications_are_events(c) {
+    const heard = new Promise((yes) => c.once("notification", yes));
+    await c.query("listen npg_news");
+    const other = new pg.Client(address);
+    await other.connect();
+    await other.query("select pg_notify('npg_news', 'é')");
+    const { channel, payload, processId } = await heard;
+    assert.deepEqual([channel, payload, processId], ["npg_news", "é", other.processID]);
+    await other.end();
+  },
   async several_statements_at_once(c) {
     const found = await c.query("select 1 as a; select 2 as b");
     assert.deepEqual(found.map((result) => result.rows), [[{ a: 1 }], [{ b: 2 }]]);

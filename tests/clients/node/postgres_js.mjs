@@ -37,6 +37,14 @@ const cases = {
     await sql`select * from generate_series(1, 100) x`.cursor(10, (rows) => { n += rows.length; });
     assert.equal(n, 100);
   },
+  async listens_on_a_connection_of_its_own(sql) {
+    let heard;
+    const all = new Promise((yes) => { heard = yes; });
+    const { unlisten } = await sql.listen("pjs_news", heard);
+    await sql.notify("pjs_news", "said");
+    assert.equal(await all, "said");
+    await unlisten();
+  },
   async simple_queries(sql) {
     const found = await sql.unsafe("select 1 as a; select 2 as b");
     assert.deepEqual(found.map((rows) => ({ ...rows[0] })), [{ a: 1 }, { b: 2 }]);

@@ -51,11 +51,25 @@ async def arrays_come_back_as_they_went(c):
 
 @case
 async def records_come_with_their_types(c):
-    row = await c.fetchval("select row(1, 'a'::text, 2.50, null::int, row(true, array[1, 2]))")
+    row = await c.fetchval("select row(1, 'a'::text, 2.50, null::int, row(true, 7::int8))")
     assert tuple(row)[:4] == (1, "a", decimal.Decimal("2.50"), None), row
-    assert tuple(row[4]) == (True, [1, 2]), row
+    assert tuple(row[4]) == (True, 7), row
     rows = await c.fetchval("select array(select row(n, n::text) from generate_series(1, 2) n)")
     assert [tuple(row) for row in rows] == [(1, "1"), (2, "2")], rows
+
+
+@case
+async def listeners_are_called(c):
+    heard = asyncio.Queue()
+    await c.add_listener("apg_news", lambda connection, pid, channel, payload: heard.put_nowait((channel, payload)))
+    other = await asyncpg.connect(host=HOST, port=PORT, user=USER, database=DATABASE)
+    async with other.transaction():
+        await other.execute("select pg_notify($1, $2)", "apg_news", "é")
+        await other.execute("notify apg_news")
+    for payload in ("é", ""):
+        assert await asyncio.wait_for(heard.get(), 20) == ("apg_news", payload)
+    await other.close()
+    await c.execute("unlisten *")
 
 
 @case

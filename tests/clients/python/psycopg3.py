@@ -272,6 +272,24 @@ def several_statements_at_once(c):
     assert cursor.fetchone() == (1,) and cursor.nextset() and cursor.fetchone() == (2,)
 
 
+@case
+def notifications_come_while_nothing_is_asked(c):
+    c.execute("listen p3_news")
+    with psycopg.connect(DSN, autocommit=True) as other:
+        timer = threading.Timer(0.2, lambda: other.execute("select pg_notify('p3_news', n::text) from generate_series(1, 3) n"))
+        timer.start()
+        heard = [(n.channel, n.payload, n.pid) for n in c.notifies(timeout=20, stop_after=3)]
+        timer.join()
+        assert heard == [("p3_news", str(n), other.info.backend_pid) for n in (1, 2, 3)], heard
+        # one in a transaction hears when that has ended
+        c.execute("begin")
+        other.execute("notify p3_news, 'later'")
+        c.execute("select 1")
+        c.execute("commit")
+        assert [n.payload for n in c.notifies(timeout=20, stop_after=1)] == ["later"]
+    c.execute("unlisten *")
+
+
 for f in CASES:
     try:
         with psycopg.connect(DSN, autocommit=True, connect_timeout=20) as connection:

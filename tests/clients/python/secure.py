@@ -1,6 +1,7 @@
 """psycopg 3 with SCRAM over TLS: run.sh has started a server that lets nobody else in."""
 
 import os
+import threading
 
 import psycopg
 
@@ -23,6 +24,16 @@ def the_channel_is_bound():
         assert c.pgconn.ssl_in_use
 
 
+def a_notification_comes_while_nothing_is_asked():
+    with connect(autocommit=True) as c, connect(autocommit=True) as other:
+        c.execute("listen news")
+        timer = threading.Timer(0.2, lambda: other.execute("notify news, 'encrypted'"))
+        timer.start()
+        assert [n.payload for n in c.notifies(timeout=20, stop_after=1)] == ["encrypted"]
+        timer.join()
+        assert c.execute("select 1").fetchone() == (1,)
+
+
 def a_wrong_password_is_refused():
     try:
         connect(password="wrong")
@@ -39,7 +50,7 @@ def an_unknown_certificate_is_refused():
         assert "certificate" in str(error), error
 
 
-for f in (the_channel_is_bound, a_wrong_password_is_refused, an_unknown_certificate_is_refused):
+for f in (the_channel_is_bound, a_notification_comes_while_nothing_is_asked, a_wrong_password_is_refused, an_unknown_certificate_is_refused):
     try:
         f()
         report("psycopg3-secure", f.__name__)

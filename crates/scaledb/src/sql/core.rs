@@ -5,7 +5,7 @@ use super::session::Transaction;
 use super::value::{FromRow, Row};
 use super::{Prepared, SharedEngine};
 use scaledb_engine::Engine;
-use scaledb_sql::{Column, Rows, Status};
+use scaledb_sql::{Bell, Column, Notification, Rows, Status};
 use scaledb_types::{Env, Value};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -27,6 +27,14 @@ impl<E: Engine> Core<E> {
     /// Whether another one may use it without a difference.
     pub(super) fn is_as_new(&self) -> bool {
         self.session.is_idle() && self.session.settings_generation() == self.settings
+    }
+
+    pub(super) fn set_bell(&mut self, bell: Arc<dyn Bell>) {
+        self.session.set_bell(bell);
+    }
+
+    pub(super) fn take_notifications(&mut self) -> Vec<Notification> {
+        self.session.take_notifications()
     }
 
     fn run_statement(&mut self, sql: &str, params: &[Value], rows: &mut dyn Rows) -> Result<u64> {

@@ -83,6 +83,10 @@
 //! the last one, and only if that succeeds did they belong together: draw no conclusion outside of the database before.
 //! [`Background::rows`] hands them to an iterator or a future, through a queue of bounded length.
 //!
+//! # Notifications
+//!
+//! [`Sql::listen`] hears what transactions say by `NOTIFY` when they commit: those of this process, and those of clients.
+//!
 //! # Async
 //!
 //! [`Sql::background`] runs the same statements and closures in threads beside the caller's. What it returns is a
@@ -91,11 +95,14 @@
 mod background;
 mod core;
 mod error;
+mod listen;
 mod session;
 mod value;
 
 pub use background::{Background, Rows, Task};
 pub use error::{Error, Kind, Result};
+pub use listen::Listener;
+pub use scaledb_sql::Notification;
 pub use scaledb_types::{Type, Value};
 pub use session::{Session, Transaction};
 pub use value::{ColumnName, FromRow, FromValue, Params, Row, ToValue};
@@ -330,6 +337,18 @@ impl<E: Engine> Sql<E> {
     /// None so far.
     pub fn session(&self) -> Result<Session<E>> {
         Ok(Session::new(self.inner.new_core()?, self.clone()))
+    }
+
+    /// Hears what transactions tell these channels from now on.
+    ///
+    /// # Errors
+    /// As [`Listener::listen`].
+    pub fn listen(&self, channels: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Listener<E>> {
+        let mut listener = Listener::new(self.inner.new_core()?, self.clone());
+        for channel in channels {
+            listener.listen(channel)?;
+        }
+        Ok(listener)
     }
 
     fn pooled(&self) -> Result<Pooled<'_, E>> {

@@ -623,6 +623,7 @@ impl Binder<'_> {
                 }
                 Ok((SetCall::new(SetFn::Subscripts, exprs), vec![(own(), Type::INT4)]))
             }
+            ("pg_listening_channels", 0) => self.split("pg_listening_channels", name, args),
             ("_pg_expandarray", 1) => {
                 let Some(arg) = args.into_iter().next() else {
                     return Err(SqlError::internal("an argument"));

@@ -8,6 +8,8 @@ use crate::cancel::Cancel;
 use crate::counts::Counts;
 use crate::functions::SessionFn;
 use crate::memory::Budget;
+use crate::notify::PendingMark;
+use crate::parse::utility::Utility;
 use crate::plan::cache::Compiled;
 use crate::plan::trigger::{Event, Trigger, Triggers};
 use crate::plan::{BoundTable, Computed, Plan};
@@ -69,17 +71,22 @@ pub(crate) trait Host {
     fn note_uses(&self, plan: &Plan);
     /// Notes that what the transaction does may depend on all of the catalog.
     fn note_whole_catalog(&self);
-    /// What the settings are, to come back to.
-    fn mark_settings(&self) -> SettingsMark;
-    /// Goes back to settings.
-    fn undo_settings(&self, mark: SettingsMark);
+    /// What the settings are, and what was said to those who listen, to come back to.
+    fn mark(&self) -> HostMark;
+    /// Goes back there.
+    fn undo_to(&self, mark: HostMark);
+    /// NOTIFY, LISTEN and UNLISTEN.
+    fn about_channels(&self, utility: &Utility) -> Result<()>;
     /// The text of the name of a table, a type or a function.
     fn name_of(&self, value: &Value, ty: Type) -> Result<Value>;
 }
 
-/// A state of the settings.
+/// A state of the settings and of what was said.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SettingsMark(pub(crate) usize);
+pub(crate) struct HostMark {
+    pub(crate) settings: usize,
+    pub(crate) pending: PendingMark,
+}
 
 /// Which constraints wait for the commit, as SET CONSTRAINTS has it.
 #[derive(Clone, Debug, Default)]

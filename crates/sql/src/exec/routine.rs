@@ -3,7 +3,7 @@
 //! The pieces of SQL of their bodies run with the engine's worker of the statement, so that they read what it has
 //! written, and are undone with it. A statement that is run again after a conflict calls them again.
 
-use super::context::SettingsMark;
+use super::context::HostMark;
 use super::{Exec, Flow};
 use crate::api::Severity;
 use crate::memory::row_weight;
@@ -188,7 +188,7 @@ fn nothing(desc: &RoutineDesc) -> Value {
 /// What may be undone of what a function has done.
 pub(crate) struct Part {
     savepoint: Savepoint,
-    settings: SettingsMark,
+    host: HostMark,
     deferred: usize,
     after: usize,
     locks: Mark,
@@ -224,6 +224,10 @@ impl<W: Worker> Runner for Exec<'_, W> {
                 let finished = self.call_routine(&call.desc, None, args)?;
                 let row = crate::routine::row_of(finished)?;
                 return Ok(Ran { rows: row.into_iter().map(Into::into).collect(), affected: 0 });
+            }
+            Action::Utility(utility) if utility.is_about_channels() => {
+                self.context.host.about_channels(utility)?;
+                return Ok(Ran::default());
             }
             Action::Utility(_) | Action::Ddl(_) | Action::Truncate(_) => {
                 return Err(SqlError::unsupported(
@@ -291,7 +295,7 @@ impl<W: Worker> Runner for Exec<'_, W> {
         let savepoint = self.worker()?.savepoint().map_err(|error| self.context.engine_error(error))?;
         Ok(Part {
             savepoint,
-            settings: self.context.host.mark_settings(),
+            host: self.context.host.mark(),
             deferred: self.deferred.len(),
             after: self.after.len(),
             locks: self.context.host.owner().borrow().mark(),
@@ -314,7 +318,7 @@ impl<W: Worker> Runner for Exec<'_, W> {
         if self.locking.given_up.is_some() || self.context.given_up.get().is_some() {
             return Err(super::lock::given_up());
         }
-        self.context.host.undo_settings(part.settings);
+        self.context.host.undo_to(part.host);
         self.context.host.owner().borrow_mut().release_to(part.locks);
         self.deferred.truncate(part.deferred);
         self.after.truncate(part.after);

@@ -37,6 +37,9 @@ const SESSION: &[Signature] = &[
     ("current_setting", &[Type::TEXT], Type::TEXT),
     ("current_setting", &[Type::TEXT, Type::BOOL], Type::TEXT),
     ("set_config", &[Type::TEXT, Type::TEXT, Type::BOOL], Type::TEXT),
+    ("pg_notify", &[Type::TEXT, Type::TEXT], Type::VOID),
+    ("pg_listening_channels", &[], Type::array_of(Base::Text)),
+    ("pg_notification_queue_usage", &[], Type::FLOAT8),
     ("pg_backend_pid", &[], Type::INT4),
     ("pg_trigger_depth", &[], Type::INT4),
     ("pg_sleep", &[Type::FLOAT8], Type::VOID),
@@ -185,6 +188,8 @@ impl SessionFn {
                 | "currval"
                 | "lastval"
                 | "pg_sleep"
+                | "pg_notify"
+                | "pg_notification_queue_usage"
                 | "pg_cancel_backend"
                 | "pg_terminate_backend"
                 | "pg_reload_conf"

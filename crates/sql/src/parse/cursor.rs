@@ -154,6 +154,17 @@ pub(super) fn names(at: &mut Cursor<'_>, parentheses: bool) -> Result<Vec<String
     Ok(names)
 }
 
+/// The content of the literal that is next, of whatever kind.
+pub(super) fn literal(at: &Cursor<'_>) -> Option<String> {
+    let token = at.ahead?;
+    let dollar_quoted = || {
+        let text = token.of(at.text);
+        let tag = &text[..=text.strip_prefix('$')?.find('$')? + 1];
+        Some(text.strip_prefix(tag)?.strip_suffix(tag)?.to_owned())
+    };
+    text_of(token, at.text).or_else(dollar_quoted)
+}
+
 /// The value of a setting or an option: a word, a text or a number.
 pub(super) fn value(at: &mut Cursor<'_>) -> Result<String> {
     let minus = at.accept_sign("-");

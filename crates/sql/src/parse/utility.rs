@@ -3,7 +3,7 @@
 //! They are parsed here, for the general parser does not know PostgreSQL's options of them.
 
 use super::copy::{Copy, copy};
-use super::cursor::{Cursor, names, parenthesized, pieces, value};
+use super::cursor::{Cursor, literal, names, parenthesized, pieces, value};
 use super::lex::{Kind, name_of, quoted};
 use crate::api::Severity;
 use scaledb_locks::Mode;
@@ -130,8 +130,14 @@ pub(crate) enum Utility {
         mode: Mode,
         nowait: bool,
     },
-    /// A statement that has nothing to do here: the tag to answer.
-    Nothing(&'static str),
+    /// NOTIFY: the channel, and what is said.
+    Notify {
+        channel: String,
+        payload: String,
+    },
+    Listen(String),
+    /// UNLISTEN; from all channels without one.
+    Unlisten(Option<String>),
     /// Accepted, and nothing is done: the tag to answer, and what the client is told.
     Told(&'static str, Severity, &'static str),
     /// A statement that would change privileges: its name, and the tag to answer where it is ignored.
@@ -230,11 +236,30 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "drop" if super::routine::is_about_routines(text) => {
             |at| Ok(Utility::DropRoutines(Box::new(super::routine::drop_routines(at)?)))
         }
-        "unlisten" => |at| rest_as(at, Utility::Nothing("UNLISTEN")),
+        "notify" => notify,
+        "listen" => |at| Ok(Utility::Listen(at.name()?)),
+        "unlisten" => |at| Ok(Utility::Unlisten(if at.accept_sign("*") { None } else { Some(at.name()?) })),
         _ => return None,
     };
     at.next();
     Some(parse(&mut at).and_then(|utility| at.end().map(|()| utility)))
+}
+
+impl Utility {
+    /// Whether it is LISTEN, UNLISTEN or NOTIFY.
+    pub(crate) fn is_about_channels(&self) -> bool {
+        matches!(self, Self::Notify { .. } | Self::Listen(_) | Self::Unlisten(_))
+    }
+}
+
+fn notify(at: &mut Cursor<'_>) -> Result<Utility> {
+    let channel = at.name()?;
+    if !at.accept_sign(",") {
+        return Ok(Utility::Notify { channel, payload: String::new() });
+    }
+    let payload = literal(at).ok_or_else(|| at.unexpected())?;
+    at.next();
+    Ok(Utility::Notify { channel, payload })
 }
 
 /// Whether the second word of a statement is this one.

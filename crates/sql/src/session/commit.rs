@@ -3,6 +3,7 @@
 
 use super::Session;
 use super::transaction::Added;
+use crate::notify::Ticket;
 use crate::patience::{CHANGE_WAIT, COURTESY_WAIT};
 use crate::sequence::store_error;
 use scaledb_base::Timestamp;
@@ -27,8 +28,10 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// 40001 and others: it was rolled back. 58030: it may be committed, and the disk does not take it.
     pub(super) fn commit(&mut self) -> Result<()> {
-        let depends_on = match self.try_commit() {
-            Ok(depends_on) => depends_on,
+        let silent = self.state.pending.borrow().is_empty();
+        let committed = if silent { self.try_commit().map(|at| (at, None)) } else { self.try_commit_and_tell() };
+        let (depends_on, ticket) = match committed {
+            Ok(committed) => committed,
             Err(error) => {
                 self.rollback();
                 return Err(error);
@@ -45,6 +48,10 @@ impl<E: Engine> Session<E> {
         let durable = if synchronous { self.state.shared.engine.wait_durable(depends_on) } else { Ok(()) };
         if !self.transaction.abandoned.is_empty() || !self.transaction.dropped.is_empty() {
             self.empty_dropped();
+        }
+        // without it, nobody hears of what may be lost
+        if let (Some(ticket), Ok(())) = (ticket, &durable) {
+            ticket.deliver();
         }
         durable.map_err(crate::error::not_durable)
     }
@@ -78,6 +85,26 @@ impl<E: Engine> Session<E> {
         for table in std::mem::take(&mut self.transaction.dropped).into_iter().chain(abandoned) {
             self.empty(table);
         }
+    }
+
+    /// Commits a transaction that says something to those who listen, or is to listen itself; with its place among those
+    /// that say something.
+    #[cold]
+    fn try_commit_and_tell(&mut self) -> Result<(Timestamp, Option<Ticket>)> {
+        let (hub, id) = (self.state.shared.hub.clone(), self.state.id);
+        let joined = {
+            let pending = self.state.pending.borrow();
+            hub.prepare(id, &pending, self.state.bell.as_ref(), &mut self.mail)?
+        };
+        let committed = self.try_commit();
+        hub.settle_channels(id, &joined, committed.is_ok());
+        let depends_on = committed?;
+        let mut pending = self.state.pending.borrow_mut();
+        // one that has read and written nothing has its place behind all that have committed
+        let ticket = self.transaction.ticket.take();
+        let ticket = ticket.or_else(|| hub.order(&pending).map(|ordered| ordered.enter(&mut pending)));
+        pending.clear();
+        Ok((depends_on, ticket))
     }
 
     /// The latest commit that the transaction depends on, itself included.
@@ -114,7 +141,11 @@ impl<E: Engine> Session<E> {
         let id = worker.id();
         shared.trace.begin(id, self.transaction.statement);
         let overtaken = shared.commits.is_some() && self.state.owner.borrow().count() > 0;
+        let ordered = shared.hub.order(&self.state.pending.borrow());
         let committed = if overtaken { commit_now(&mut **worker) } else { worker.commit() };
+        if let (Some(ordered), Ok(_)) = (ordered, &committed) {
+            self.transaction.ticket = Some(ordered.enter(&mut self.state.pending.borrow_mut()));
+        }
         shared.trace.end(id, committed.as_ref().ok().copied());
         if let Some(commits) = &shared.commits {
             // before the flag goes down: see `commits`
@@ -155,7 +186,11 @@ impl<E: Engine> Session<E> {
         shared.store.write(worker, &shared.catalog(), &catalog).map_err(store_error)?;
         let id = worker.id();
         shared.trace.begin(id, self.transaction.statement);
+        let ordered = shared.hub.order(&self.state.pending.borrow());
         let committed = worker.commit();
+        if let (Some(ordered), Ok(_)) = (ordered, &committed) {
+            self.transaction.ticket = Some(ordered.enter(&mut self.state.pending.borrow_mut()));
+        }
         shared.trace.end(id, committed.as_ref().ok().copied());
         if let Err(error) = committed {
             drop(held);

@@ -27,6 +27,7 @@ mod ddl;
 pub(crate) mod direct;
 mod explain;
 mod logging;
+mod notify;
 mod prepared;
 mod routine;
 mod run;
@@ -56,6 +57,7 @@ use rapidhash::fast::RandomState;
 use scaledb_base::timeouts::{LOCK_TIMEOUT, STATEMENT_TIMEOUT};
 use scaledb_engine::{Engine, Worker};
 use scaledb_keys::KeyBuf;
+use scaledb_sync::atomic::AtomicBool;
 use scaledb_types::{Env, Result, SqlError, SqlState};
 use state::SessionState;
 use std::collections::{HashMap, VecDeque};
@@ -77,6 +79,8 @@ pub struct Session<E: Engine> {
     synchronous: bool,
     /// `statement_timeout`, if there is one.
     statement_timeout: Option<Duration>,
+    /// Whether there is something to hear, if the session has ever listened.
+    mail: Option<Arc<AtomicBool>>,
     /// The DO or CALL that runs.
     running_block: Option<routine::Running>,
     /// `lock_timeout`, if there is one.
@@ -150,6 +154,7 @@ impl<E: Engine> Session<E> {
             synchronous: true,
             statement_timeout: None,
             running_block: None,
+            mail: None,
             lock_timeout: None,
             work_mem: 0,
             temp_file_limit: None,
@@ -552,6 +557,7 @@ impl<E: Engine> Drop for Session<E> {
             self.state.shared.workers.give(&self.place, worker);
         }
         self.state.shared.workers.leave(&self.place);
+        self.stop_listening();
         self.state.shared.sessions.leave(self.state.id);
     }
 }

@@ -302,7 +302,7 @@ impl<E: Engine> Session<E> {
         mut f: impl FnMut(&mut Self) -> Result<Tag>,
     ) -> Result<Executed> {
         let mut attempt = 0;
-        let heard = self.state.notices.borrow().len();
+        let said = self.state.said();
         loop {
             // what is skipped, as it is there or is not, is answered with an epoch, too
             let begun = if self.state.shared.is_shared { self.ensure_begun() } else { Ok(()) };
@@ -319,7 +319,7 @@ impl<E: Engine> Session<E> {
                         return Err(error);
                     }
                     // they will be said again
-                    self.state.notices.borrow_mut().truncate(heard);
+                    self.state.unsay(said);
                 }
                 other => return other,
             }

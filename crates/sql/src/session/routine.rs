@@ -54,7 +54,7 @@ impl<E: Engine> Session<E> {
         deadline: Option<Instant>,
         mut f: impl FnMut(&mut Self, bool) -> Result<Tag>,
     ) -> Result<Executed> {
-        let heard = self.state.notices.borrow().len();
+        let said = self.state.said();
         let (mut attempt, mut deadlocks, since) = (0, 0, Instant::now());
         loop {
             let error = match f(self, attempt > 0) {
@@ -89,7 +89,7 @@ impl<E: Engine> Session<E> {
             context.deadline = deadline;
             context.check_cancel()?;
             // they will be said again
-            self.state.notices.borrow_mut().truncate(heard);
+            self.state.unsay(said);
         }
     }
 
@@ -176,6 +176,9 @@ impl<E: Engine> Session<E> {
                 | Utility::DropTrigger(_)
                 | Utility::RenameTrigger(_)
                 | Utility::EnableTriggers(_)
+                | Utility::Notify { .. }
+                | Utility::Listen(_)
+                | Utility::Unlisten(_)
         );
         if matches!(utility, Utility::Commit { .. } | Utility::Rollback { .. }) {
             let what = "invalid transaction termination";

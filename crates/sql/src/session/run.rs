@@ -125,7 +125,7 @@ impl<E: Engine> Session<E> {
         let deadline = self.deadline();
         let mut effort = Effort::new(alone, whole, deadline);
         effort.reserves = self.running_block.as_ref().is_some_and(|running| running.reserves);
-        let heard = self.state.notices.borrow().len();
+        let said = self.state.said();
         let result = loop {
             let compiled = fresh.as_ref().unwrap_or(compiled);
             match self.attempt_with(compiled, params, &mut effort, &mut target) {
@@ -135,7 +135,7 @@ impl<E: Engine> Session<E> {
                         break Err(error);
                     }
                     // functions will say it again
-                    self.state.notices.borrow_mut().truncate(heard);
+                    self.state.unsay(said);
                 }
             }
             if whole {

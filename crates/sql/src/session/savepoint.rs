@@ -3,6 +3,7 @@
 use super::Session;
 use super::transaction::Block;
 use crate::exec::context::ConstraintModes;
+use crate::notify::PendingMark;
 use scaledb_catalog::Catalog;
 use scaledb_engine::{Engine, Savepoint, Worker};
 use scaledb_types::{Result, SqlError, SqlState};
@@ -26,6 +27,7 @@ pub(super) struct Mark {
     /// The last portal before it.
     pub(super) portal: u64,
     pub(super) locks: scaledb_locks::Mark,
+    pub(super) pending: PendingMark,
 }
 
 impl<E: Engine> Session<E> {
@@ -80,6 +82,7 @@ impl<E: Engine> Session<E> {
             read_only: self.transaction.modes.read_only,
             portal: self.last_portal,
             locks: self.state.owner.borrow().mark(),
+            pending: self.state.pending.borrow().mark(),
         };
         self.transaction.savepoints.push(mark);
         Ok(())
@@ -115,7 +118,7 @@ impl<E: Engine> Session<E> {
         let (added, gone) = (mark.added, mark.gone);
         let (engine, settings, deferred) = (mark.engine, mark.settings, mark.deferred);
         let (locks, constraints) = (mark.locks, mark.constraints.clone());
-        let (read_only, portal) = (mark.read_only, mark.portal);
+        let (read_only, portal, pending) = (mark.read_only, mark.portal, mark.pending);
         let (catalog, created, dropped, changed) =
             (mark.catalog.clone(), mark.created, mark.dropped, mark.changed);
         if let (Some(worker), Some(savepoint)) = (self.worker.as_mut(), engine) {
@@ -135,6 +138,7 @@ impl<E: Engine> Session<E> {
         self.transaction.modes.read_only = read_only;
         self.portals.retain(|_, other| other.number <= portal);
         self.state.owner.borrow_mut().release_to(locks);
+        self.state.pending.borrow_mut().truncate(pending);
         self.state.settings.borrow_mut().rollback_to(settings);
         self.transaction.deferred.truncate(deferred);
         self.constraints = constraints;

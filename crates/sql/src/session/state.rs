@@ -14,6 +14,7 @@ use crate::bind::names::temporary_schema;
 use crate::bind::{Keys, Lookup};
 use crate::error::Statements;
 use crate::memory::Reservation;
+use crate::notify::{Bell, Pending, PendingMark};
 use crate::plan::BoundTable;
 use crate::routine::Loaded;
 use crate::shared::Shared;
@@ -44,11 +45,15 @@ pub(crate) struct SessionState<E: Engine> {
     /// Whether the session has made temporary relations.
     pub(crate) has_temporary: bool,
     pub(crate) notices: RefCell<Vec<Notice>>,
+    /// What the transaction at hand says to those who listen, and to what it will listen.
+    pub(crate) pending: RefCell<Pending>,
     /// The last conflict, whose other transaction was not asked for, and the detail of its error: at a node of a
     /// cluster. A statement that is run again needs no answer.
     pub(crate) unnamed: RefCell<Option<(Conflict, String)>>,
     /// Counts the catalogs that the session has worked with.
     pub(crate) catalog_changes: u64,
+    /// What rings when there is something to hear; without it the session cannot LISTEN.
+    pub(crate) bell: Option<Arc<dyn Bell>>,
     /// Routines that are ready to run, by their oids and that of the table whose triggers call them.
     routines: RefCell<HashMap<(u32, u32), Arc<Loaded>>>,
     /// Whether a function that a statement has called has written something.
@@ -72,6 +77,13 @@ pub(crate) struct SessionState<E: Engine> {
     pub(crate) waited: Cell<bool>,
 }
 
+/// How much was told at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said {
+    notices: usize,
+    pending: PendingMark,
+}
+
 impl<E: Engine> SessionState<E> {
     pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
         let catalog = shared.catalog();
@@ -90,6 +102,8 @@ impl<E: Engine> SessionState<E> {
             path: with_system(path),
             has_temporary: false,
             notices: RefCell::new(Vec::new()),
+            pending: RefCell::default(),
+            bell: None,
             unnamed: RefCell::default(),
             catalog_changes: 0,
             routines: RefCell::default(),
@@ -160,6 +174,17 @@ impl<E: Engine> SessionState<E> {
         if plan.whole_catalog {
             self.used.note_all();
         }
+    }
+
+    /// How much the statement at hand has told the client, and those who listen.
+    pub(crate) fn said(&self) -> Said {
+        Said { notices: self.notices.borrow().len(), pending: self.pending.borrow().mark() }
+    }
+
+    /// Takes back what was told since: it will be told again.
+    pub(crate) fn unsay(&self, said: Said) {
+        self.notices.borrow_mut().truncate(said.notices);
+        self.pending.borrow_mut().truncate(said.pending);
     }
 
     /// Keeps a notice for the client.

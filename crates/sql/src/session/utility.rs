@@ -5,6 +5,7 @@ use super::run::column;
 use crate::api::{Column, Executed, RowSink, Severity, Tag};
 use crate::bind::names::parse_type;
 use crate::bind::{Binder, Lookup};
+use crate::notify::Change;
 use crate::parse::utility::{Modes, Utility};
 use crate::plan::cache::{Compiled, Held};
 use scaledb_catalog::Relation;
@@ -185,7 +186,9 @@ impl<E: Engine> Session<E> {
             }
             Utility::Lock { tables, mode, nowait } => self.lock_tables(tables, *mode, *nowait)?,
             Utility::Analyze(tables) => self.analyze(tables)?,
-            Utility::Nothing(words) => Tag::plain(words),
+            Utility::Notify { .. } | Utility::Listen(_) | Utility::Unlisten(_) => {
+                self.state.tell_or_listen(utility)?
+            }
             Utility::Told(words, severity, what) => {
                 let code = match severity {
                     Severity::Warning => SqlState::WARNING,
@@ -244,6 +247,7 @@ impl<E: Engine> Session<E> {
                 self.statements.clear();
                 self.clear_portals();
                 self.state.give_all_locks_back();
+                self.state.pending.borrow_mut().change(Change::UnlistenAll);
                 self.drop_temporary()?;
                 self.state.settings.borrow_mut().reset_all();
                 self.refresh();

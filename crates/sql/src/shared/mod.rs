@@ -10,6 +10,7 @@ use crate::counts::Collected;
 use crate::error::plain;
 use crate::gate::Gate;
 use crate::memory::Budget;
+use crate::notify::Hub;
 use crate::pins::Pins;
 use crate::plan::cache::Plans;
 use crate::plan::statistics::{TableStatistics, differs};
@@ -75,6 +76,8 @@ pub(crate) struct Shared<E: Engine> {
     next_oid: AtomicU32,
     next_session: AtomicU32,
     pub(crate) sessions: Sessions,
+    /// Where sessions hear of each other's NOTIFY.
+    pub(crate) hub: Arc<Hub>,
     pub(crate) presets: Presets,
     /// The server around the database, if there is one.
     pub(crate) supervisor: OnceLock<Arc<dyn Supervisor>>,
@@ -136,6 +139,7 @@ impl<E: Engine> Shared<E> {
             next_oid: AtomicU32::new(next_oid),
             next_session: AtomicU32::new(1),
             sessions: Sessions::default(),
+            hub: Arc::default(),
             presets: Presets::default(),
             supervisor: OnceLock::new(),
             opened: scaledb_types::zone::clock(),

@@ -2,6 +2,7 @@
 //! is answered before.
 
 use crate::common::{code, failure, ok, run, session, text};
+use crate::notifications::{heard, listener};
 use scaledb_acc::{Acc, Config, Durability};
 use scaledb_engine::Engine;
 use scaledb_log::LogOptions;
@@ -408,6 +409,51 @@ fn nothing_is_answered_before_it_is_durable() {
         });
         assert!(done.wait(Duration::ZERO), "no answer: {steps:?}");
     }
+}
+
+/// What may be lost is not heard, and what commits behind it waits for it.
+#[test]
+fn nothing_is_heard_before_it_is_durable() {
+    let valve = Valve::new(SimDisk::new(15));
+    let db = open(valve.clone());
+    ok(&mut session(&db), "create table t (id int primary key)");
+    let (mut a, bell) = listener(&db, &["c"]);
+    valve.shut(true);
+    thread::scope(|scope| {
+        for (number, quick) in [(1, false), (2, true)] {
+            let db = &db;
+            let says = scope.spawn(move || {
+                let s = &mut session(db);
+                if quick {
+                    ok(s, "set synchronous_commit = off");
+                }
+                ok(s, &format!("begin; insert into t values ({number}); notify c, '{number}'; commit"));
+            });
+            // the second is answered, and is not heard before the first
+            if quick {
+                says.join().unwrap();
+            } else {
+                thread::sleep(Duration::from_millis(100));
+            }
+        }
+        assert_eq!((heard(&mut a), bell.rung()), (String::new(), 0));
+        valve.shut(false);
+    });
+    assert_eq!(heard(&mut a), "c:1 c:2");
+}
+
+#[test]
+fn what_a_failed_disk_may_lose_is_not_heard() {
+    let disk = SimDisk::new(16);
+    let db = open(disk.clone());
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key)");
+    let (mut a, _) = listener(&db, &["c"]);
+    ok(s, "insert into t values (1); notify c, 'kept'");
+    disk.inject(When::Always(Call::Sync), Fault::Error);
+    assert_eq!(code(s, "begin; insert into t values (2); notify c, 'lost'; commit"), "58030");
+    ok(s, "notify c, 'nothing is written'");
+    assert_eq!(heard(&mut a), "c:kept c:nothing is written");
 }
 
 #[test]

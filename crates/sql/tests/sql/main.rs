@@ -19,6 +19,7 @@ mod isolation;
 mod library;
 mod locks;
 mod messages;
+mod notifications;
 mod partial;
 mod random;
 mod routines;

@@ -9,7 +9,7 @@ mod loops;
 mod raise;
 mod step;
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, literal};
 use super::lex::text_of;
 use block::Parser;
 pub(crate) use block::state_of;
@@ -397,17 +397,6 @@ pub(super) fn body(at: &mut Cursor<'_>) -> Result<String> {
     let code = literal(at).ok_or_else(|| at.unexpected())?;
     at.next();
     Ok(code)
-}
-
-/// The content of the literal that is next, of whatever kind.
-fn literal(at: &Cursor<'_>) -> Option<String> {
-    let token = at.ahead?;
-    let dollar_quoted = || {
-        let text = token.of(at.text);
-        let tag = &text[..=text.strip_prefix('$')?.find('$')? + 1];
-        Some(text.strip_prefix(tag)?.strip_suffix(tag)?.to_owned())
-    };
-    text_of(token, at.text).or_else(dollar_quoted)
 }
 
 /// LANGUAGE and its name, or nothing.

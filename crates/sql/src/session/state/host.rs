@@ -5,8 +5,9 @@ use super::locks::give_room;
 use crate::api::Severity;
 use crate::bind::names::{is_schema, is_temporary};
 use crate::bind::{Keys, Lookup};
-use crate::exec::context::{Host, SettingsMark};
+use crate::exec::context::{Host, HostMark};
 use crate::functions::SessionFn;
+use crate::parse::utility::Utility;
 use crate::plan::cache::Compiled;
 use crate::plan::trigger::{Event, Trigger, Triggers};
 use crate::plan::{BoundTable, Computed, Plan};
@@ -69,6 +70,15 @@ impl<E: Engine> Host for SessionState<E> {
                 self.shared.collected.reset();
                 Ok(Value::text(""))
             }
+            "pg_notify" => {
+                self.notify(text(0).unwrap_or_default(), text(1).unwrap_or_default())?;
+                Ok(Value::text(""))
+            }
+            "pg_listening_channels" => {
+                let channels = self.shared.hub.channels(self.id).into_iter().map(|name| Value::text(&*name));
+                Ok(Value::Array(Arc::new(scaledb_types::Array::new(Type::TEXT, channels.collect()))))
+            }
+            "pg_notification_queue_usage" => Ok(Value::Float8(self.shared.hub.usage())),
             "pg_backend_pid" => Ok(Value::Int4(self.id as i32)),
             "pg_cancel_backend" | "pg_terminate_backend" | "pg_reload_conf" => {
                 self.ask_server(function.name, args.first())
@@ -176,12 +186,17 @@ impl<E: Engine> Host for SessionState<E> {
         self.used.note_all();
     }
 
-    fn mark_settings(&self) -> SettingsMark {
-        SettingsMark(self.settings.borrow().mark())
+    fn mark(&self) -> HostMark {
+        HostMark { settings: self.settings.borrow().mark(), pending: self.pending.borrow().mark() }
     }
 
-    fn undo_settings(&self, mark: SettingsMark) {
-        self.settings.borrow_mut().rollback_to(mark.0);
+    fn undo_to(&self, mark: HostMark) {
+        self.settings.borrow_mut().rollback_to(mark.settings);
+        self.pending.borrow_mut().truncate(mark.pending);
+    }
+
+    fn about_channels(&self, utility: &Utility) -> Result<()> {
+        self.tell_or_listen(utility).map(|_| ())
     }
 
     fn name_of(&self, value: &Value, ty: Type) -> Result<Value> {

@@ -53,6 +53,7 @@ impl<E: Engine> Session<E> {
             worker.rollback();
         }
         self.state.settings.borrow_mut().rollback_to(0);
+        self.state.pending.borrow_mut().clear();
         if self.transaction.changed {
             let catalog = self.state.shared.catalog();
             self.use_former(catalog);

@@ -14,6 +14,7 @@ use crate::bind::Lookup;
 use crate::exec::late::Check;
 use crate::parse::utility::{Isolation, Modes};
 use crate::trace::Number;
+use crate::notify::Ticket;
 use scaledb_base::TableId;
 use scaledb_engine::{Engine, TableInfo};
 use scaledb_types::Result;
@@ -49,6 +50,8 @@ pub(super) struct Added {
 #[derive(Default)]
 pub(super) struct Transaction {
     pub(super) block: Block,
+    /// Its place among those that have something to say, once it has committed.
+    pub(super) ticket: Option<Ticket>,
     pub(super) modes: Modes,
     /// Modes of the next ones: SET SESSION CHARACTERISTICS.
     pub(super) defaults: Modes,

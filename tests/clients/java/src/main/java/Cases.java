@@ -52,6 +52,12 @@ public final class Cases {
 
     static {
         CASES.put("select_one", c -> same(one(c, "select 1"), 1));
+        CASES.put("notifications", c -> {
+            run(c, "listen jdbc_news", "notify jdbc_news, 'said'");
+            var heard = c.unwrap(PGConnection.class).getNotifications(20_000);
+            same(heard.length, 1);
+            same(heard[0].getName() + " " + heard[0].getParameter(), "jdbc_news said");
+        });
         CASES.put("parameters", c -> {
             same(one(c, "select ?::int", 42), 42);
             same(one(c, "select ?::text", "é'"), "é'");

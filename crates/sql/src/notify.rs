@@ -1,0 +1,406 @@
+//! Notifications: what transactions say by NOTIFY, and sessions hear that LISTEN.
+//!
+//! ```text
+//!  NOTIFY ──► pending ──commit──► queue, in the order of commits ──durable──► mailboxes of those who listen ──► clients
+//! ```
+//!
+//! A transaction that has something to say takes its place in the queue while it holds the lock under which it
+//! commits, so that the queue has the order of the commits. It is heard when it is durable, and all before it are or
+//! never will be: nobody hears of what a loss of power undoes, and the disk is waited for outside of the lock.
+//!
+//! A session listens from before the commit of its LISTEN: it hears all that commits later.
+
+use scaledb_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use scaledb_sync::lock::{Mutex, MutexGuard};
+use scaledb_types::{Result, SqlError, SqlState};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+/// Bytes of a name of a channel.
+const MAX_CHANNEL: usize = 63;
+
+/// Bytes of a payload, as in PostgreSQL.
+const MAX_PAYLOAD: usize = 7_999;
+
+/// Bytes of notifications that wait, of all sessions together, before NOTIFY is refused.
+const MAX_WAITING: usize = 64 << 20;
+
+/// Bytes that a notification takes besides its texts.
+const OVERHEAD: usize = 64;
+
+/// What a transaction has told those who listen at a channel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Notification {
+    /// The session that has sent it, as `pg_backend_pid` numbers it.
+    pub sender: u32,
+    /// The channel.
+    pub channel: Arc<str>,
+    /// What was said; empty if nothing was.
+    pub payload: Arc<str>,
+}
+
+impl Notification {
+    fn bytes(&self) -> usize {
+        OVERHEAD + self.channel.len() + self.payload.len()
+    }
+}
+
+/// Wakes whoever waits for the notifications of a session.
+pub trait Bell: Send + Sync + 'static {
+    /// Makes it ready to ring, when a session begins to listen.
+    ///
+    /// # Errors
+    /// What the system lacks.
+    fn arm(&self) -> Result<()>;
+    /// There is something to hear. Called by threads of other sessions: it must not block.
+    fn ring(&self);
+}
+
+/// What a transaction has said, and to what it will listen, until it commits.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    notifications: Vec<Notification>,
+    /// Those of `notifications`: what is said twice is heard once.
+    said: HashSet<Notification>,
+    bytes: usize,
+    changes: Vec<Change>,
+}
+
+/// A statement about channels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Listen(Arc<str>),
+    Unlisten(Arc<str>),
+    UnlistenAll,
+}
+
+/// How much was said at some time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PendingMark {
+    notifications: usize,
+    changes: usize,
+}
+
+impl Pending {
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.notifications.is_empty() && self.changes.is_empty()
+    }
+
+    pub(crate) fn mark(&self) -> PendingMark {
+        PendingMark { notifications: self.notifications.len(), changes: self.changes.len() }
+    }
+
+    /// Takes back what was said since.
+    pub(crate) fn truncate(&mut self, mark: PendingMark) {
+        for unsaid in self.notifications.drain(mark.notifications.min(self.notifications.len())..) {
+            self.bytes -= unsaid.bytes();
+            self.said.remove(&unsaid);
+        }
+        self.changes.truncate(mark.changes);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        if !self.is_empty() {
+            *self = Self::default();
+        }
+    }
+
+    /// NOTIFY.
+    ///
+    /// # Errors
+    /// 22023 for a channel or a payload that is none; 54000 if too much waits to be heard.
+    pub(crate) fn notify(&mut self, hub: &Hub, sender: u32, channel: &str, payload: &str) -> Result<()> {
+        let refuse = |what| Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, what));
+        match channel.len() {
+            0 => return refuse("channel name cannot be empty"),
+            1..=MAX_CHANNEL => {}
+            _ => return refuse("channel name too long"),
+        }
+        if payload.len() > MAX_PAYLOAD {
+            return refuse("payload string too long");
+        }
+        let notification = Notification { sender, channel: channel.into(), payload: payload.into() };
+        if self.said.contains(&notification) {
+            return Ok(());
+        }
+        hub.admit(self.bytes + notification.bytes())?;
+        self.bytes += notification.bytes();
+        self.said.insert(notification.clone());
+        self.notifications.push(notification);
+        Ok(())
+    }
+
+    pub(crate) fn change(&mut self, change: Change) {
+        self.changes.push(change);
+    }
+}
+
+/// How far a transaction in the queue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It has committed, and is not on disk yet.
+    Waits,
+    Durable,
+    /// Whether it is on disk is not known: the disk has failed.
+    Lost,
+}
+
+/// A session that listens.
+struct Listener {
+    /// In the order of LISTEN.
+    channels: Vec<Arc<str>>,
+    mailbox: Vec<Notification>,
+    /// Whether the mailbox has something: for the session, which does not take the lock to find it empty.
+    mail: Arc<AtomicBool>,
+    bell: Arc<dyn Bell>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Transactions whose notifications nobody has heard yet, in the order of their commits. The first has the number
+    /// `first`.
+    queue: VecDeque<(Fate, Vec<Notification>)>,
+    first: u64,
+    listeners: HashMap<u32, Listener>,
+    /// Who listens: a session is in each of its channels once.
+    channels: HashMap<Arc<str>, Vec<u32>>,
+}
+
+impl Inner {
+    fn join(&mut self, session: u32, channel: &Arc<str>) -> bool {
+        let Some(listener) = self.listeners.get_mut(&session) else { return false };
+        if listener.channels.contains(channel) {
+            return false;
+        }
+        listener.channels.push(channel.clone());
+        self.channels.entry(channel.clone()).or_default().push(session);
+        true
+    }
+
+    fn leave(&mut self, session: u32, channel: &str) {
+        if let Some(listener) = self.listeners.get_mut(&session) {
+            listener.channels.retain(|other| **other != *channel);
+        }
+        if let Some(sessions) = self.channels.get_mut(channel) {
+            sessions.retain(|other| *other != session);
+            if sessions.is_empty() {
+                self.channels.remove(channel);
+            }
+        }
+    }
+}
+
+/// Where the sessions of a database hear of each other's transactions.
+#[derive(Default)]
+pub(crate) struct Hub {
+    /// Held from the commit of a transaction that has something to say until it is in the queue.
+    order: Mutex<()>,
+    inner: Mutex<Inner>,
+    /// Bytes of notifications in the queue and in mailboxes.
+    waiting: AtomicUsize,
+}
+
+/// Under this, transactions that have something to say commit and get their places.
+pub(crate) struct Ordered<'h> {
+    hub: &'h Arc<Hub>,
+    _lock: MutexGuard<'h, ()>,
+}
+
+impl Ordered<'_> {
+    /// Gives the notifications of a transaction that has just committed their place.
+    pub(crate) fn enter(self, pending: &mut Pending) -> Ticket {
+        let notifications = std::mem::take(&mut pending.notifications);
+        pending.said.clear();
+        // a statistic, which bounds what waits
+        self.hub.waiting.fetch_add(std::mem::take(&mut pending.bytes), Ordering::Relaxed);
+        let mut inner = self.hub.inner.lock();
+        let number = inner.first + inner.queue.len() as u64;
+        inner.queue.push_back((Fate::Waits, notifications));
+        Ticket { hub: self.hub.clone(), number, fate: Fate::Lost }
+    }
+}
+
+/// A transaction's place in the queue. Dropped, it is not heard.
+#[must_use]
+pub(crate) struct Ticket {
+    hub: Arc<Hub>,
+    number: u64,
+    fate: Fate,
+}
+
+impl Ticket {
+    /// The transaction is durable: those who listen hear of it.
+    pub(crate) fn deliver(mut self) {
+        self.fate = Fate::Durable;
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.hub.settle(self.number, self.fate);
+    }
+}
+
+/// Channels to which a transaction that is about to commit has begun to listen.
+#[derive(Debug, Default)]
+pub(crate) struct Joined {
+    channels: Vec<Arc<str>>,
+    leaves: Vec<Arc<str>>,
+}
+
+impl Hub {
+    /// Refuses what does not fit beside that which waits.
+    ///
+    /// # Errors
+    /// 54000.
+    fn admit(&self, bytes: usize) -> Result<()> {
+        // a bound, not an exact one: others may be about to add
+        if self.waiting.load(Ordering::Relaxed).saturating_add(bytes) <= MAX_WAITING {
+            return Ok(());
+        }
+        let what = "too many notifications in the NOTIFY queue";
+        Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what)
+            .detail("They wait for sessions that listen, and are in a transaction or do not read.")
+            .hint("End these transactions, or let the sessions UNLISTEN."))
+    }
+
+    /// How much of the room for notifications is taken, between 0 and 1.
+    pub(crate) fn usage(&self) -> f64 {
+        self.waiting.load(Ordering::Relaxed) as f64 / MAX_WAITING as f64 // a statistic
+    }
+
+    /// The lock to commit under, for a transaction that has something to say.
+    pub(crate) fn order<'h>(self: &'h Arc<Self>, pending: &Pending) -> Option<Ordered<'h>> {
+        (!pending.notifications.is_empty()).then(|| Ordered { hub: self, _lock: self.order.lock() })
+    }
+
+    /// Lets a session listen to what its transaction asks for, before that commits: so it hears all that commits later.
+    ///
+    /// # Errors
+    /// 54000 if there is no room for what the transaction says; 53000 if its bell cannot be made.
+    pub(crate) fn prepare(
+        &self,
+        session: u32,
+        pending: &Pending,
+        bell: Option<&Arc<dyn Bell>>,
+        mail: &mut Option<Arc<AtomicBool>>,
+    ) -> Result<Joined> {
+        if !pending.notifications.is_empty() {
+            self.admit(pending.bytes)?;
+        }
+        let mut joined = Joined::default();
+        if pending.changes.is_empty() {
+            return Ok(joined);
+        }
+        let mut inner = self.inner.lock();
+        let now = inner.listeners.get(&session).map(|listener| listener.channels.clone()).unwrap_or_default();
+        let mut then = now.clone();
+        for change in &pending.changes {
+            match change {
+                Change::Listen(channel) if then.contains(channel) => {}
+                Change::Listen(channel) => then.push(channel.clone()),
+                Change::Unlisten(channel) => then.retain(|other| other != channel),
+                Change::UnlistenAll => then.clear(),
+            }
+        }
+        joined.leaves = now.into_iter().filter(|channel| !then.contains(channel)).collect();
+        if let (false, Some(bell)) = (then.is_empty(), bell) {
+            if let Entry::Vacant(place) = inner.listeners.entry(session) {
+                bell.arm()?;
+                let mail = mail.get_or_insert_default().clone();
+                let bell = bell.clone();
+                place.insert(Listener { channels: Vec::new(), mailbox: Vec::new(), mail, bell });
+            }
+            joined.channels = then.into_iter().filter(|channel| inner.join(session, channel)).collect();
+        }
+        Ok(joined)
+    }
+
+    /// The transaction has committed, or has not: the session leaves the channels that it does not listen to any more.
+    pub(crate) fn settle_channels(&self, session: u32, joined: &Joined, committed: bool) {
+        let leaves = if committed { &joined.leaves } else { &joined.channels };
+        if leaves.is_empty() {
+            return;
+        }
+        let mut inner = self.inner.lock();
+        leaves.iter().for_each(|channel| inner.leave(session, channel));
+        let mut freed = 0;
+        if let Some(listener) = inner.listeners.get_mut(&session) {
+            // what has come for a LISTEN that never was is not heard; what came before an UNLISTEN is
+            if !committed {
+                listener.mailbox.retain(|notification| {
+                    let stays = !leaves.contains(&notification.channel);
+                    freed += if stays { 0 } else { notification.bytes() };
+                    stays
+                });
+            }
+        }
+        self.waiting.fetch_sub(freed, Ordering::Relaxed); // a statistic
+    }
+
+    /// What a transaction in the queue has become: it is heard, and those behind it that have waited for it.
+    fn settle(&self, number: u64, fate: Fate) {
+        let mut bells: Vec<Arc<dyn Bell>> = Vec::new();
+        {
+            let mut inner = self.inner.lock();
+            let inner = &mut *inner;
+            let place = usize::try_from(number.wrapping_sub(inner.first)).unwrap_or(usize::MAX);
+            let Some((known, _)) = inner.queue.get_mut(place) else { return };
+            debug_assert_eq!(*known, Fate::Waits, "a transaction is settled once");
+            *known = fate;
+            while let Some((fate, _)) = inner.queue.front()
+                && *fate != Fate::Waits
+            {
+                let Some((fate, notifications)) = inner.queue.pop_front() else { break };
+                inner.first += 1;
+                let freed: usize = notifications.iter().map(Notification::bytes).sum();
+                self.waiting.fetch_sub(freed, Ordering::Relaxed); // a statistic
+                if fate == Fate::Lost {
+                    continue;
+                }
+                for notification in notifications {
+                    for session in inner.channels.get(&notification.channel).into_iter().flatten() {
+                        let Some(listener) = inner.listeners.get_mut(session) else { continue };
+                        self.waiting.fetch_add(notification.bytes(), Ordering::Relaxed); // a statistic
+                        listener.mailbox.push(notification.clone());
+                        // pairs with the load of the session, which then takes the lock
+                        if !listener.mail.swap(true, Ordering::Release) {
+                            bells.push(listener.bell.clone());
+                        }
+                    }
+                }
+            }
+        }
+        bells.iter().for_each(|bell| bell.ring());
+    }
+
+    /// What has come for a session.
+    pub(crate) fn take(&self, session: u32) -> Vec<Notification> {
+        let mut inner = self.inner.lock();
+        let Some(listener) = inner.listeners.get_mut(&session) else { return Vec::new() };
+        // under the lock: whoever fills the mailbox later sets it again
+        listener.mail.store(false, Ordering::Relaxed);
+        let taken = std::mem::take(&mut listener.mailbox);
+        let freed: usize = taken.iter().map(Notification::bytes).sum();
+        self.waiting.fetch_sub(freed, Ordering::Relaxed); // a statistic
+        taken
+    }
+
+    /// The channels that a session listens to.
+    pub(crate) fn channels(&self, session: u32) -> Vec<Arc<str>> {
+        let inner = self.inner.lock();
+        inner.listeners.get(&session).map(|listener| listener.channels.clone()).unwrap_or_default()
+    }
+
+    /// A session ends.
+    pub(crate) fn remove(&self, session: u32) {
+        self.take(session);
+        let mut inner = self.inner.lock();
+        let Some(listener) = inner.listeners.remove(&session) else { return };
+        for channel in listener.channels {
+            inner.leave(session, &channel);
+        }
+    }
+}

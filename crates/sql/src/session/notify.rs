@@ -1,0 +1,85 @@
+//! LISTEN, UNLISTEN and NOTIFY, and what a session hears.
+
+use super::Session;
+use super::state::SessionState;
+use crate::api::{Status, Tag};
+use crate::notify::{Bell, Change, Notification};
+use crate::parse::utility::Utility;
+use scaledb_engine::Engine;
+use scaledb_sync::atomic::Ordering;
+use scaledb_types::{Result, SqlError};
+use std::sync::Arc;
+
+/// Sessions of other nodes would hear nothing, and be heard by nobody here.
+#[cold]
+fn not_in_a_cluster(what: &str) -> SqlError {
+    SqlError::unsupported(format!("{what} is not supported in a cluster"))
+        .detail("Sessions at other nodes would not hear of it.")
+        .hint("Let the sessions look at a table from time to time.")
+}
+
+impl<E: Engine> SessionState<E> {
+    /// `pg_notify`, and NOTIFY: heard if the transaction commits.
+    ///
+    /// # Errors
+    /// 0A000 in a cluster; 22023 for a channel or a payload that is none; 54000 if too much waits to be heard.
+    pub(crate) fn notify(&self, channel: &str, payload: &str) -> Result<()> {
+        if self.shared.is_shared {
+            return Err(not_in_a_cluster("NOTIFY"));
+        }
+        self.pending.borrow_mut().notify(&self.shared.hub, self.id, channel, payload)
+    }
+
+    /// NOTIFY, LISTEN or UNLISTEN.
+    ///
+    /// # Errors
+    /// As [`notify`](Self::notify); 0A000 for LISTEN in a session that nobody asks for what it hears.
+    pub(crate) fn tell_or_listen(&self, utility: &Utility) -> Result<Tag> {
+        let change = match utility {
+            Utility::Notify { channel, payload } => {
+                self.notify(channel, payload)?;
+                return Ok(Tag::plain("NOTIFY"));
+            }
+            Utility::Listen(_) if self.shared.is_shared => return Err(not_in_a_cluster("LISTEN")),
+            Utility::Listen(_) if self.bell.is_none() => {
+                return Err(SqlError::unsupported("LISTEN is not supported in a session of the library")
+                    .hint("The library has a function for it: listen."));
+            }
+            Utility::Listen(channel) => Change::Listen(channel.as_str().into()),
+            Utility::Unlisten(Some(channel)) => Change::Unlisten(channel.as_str().into()),
+            Utility::Unlisten(None) => Change::UnlistenAll,
+            _ => return Err(SqlError::internal("not about channels")),
+        };
+        let tag = if matches!(change, Change::Listen(_)) { "LISTEN" } else { "UNLISTEN" };
+        self.pending.borrow_mut().change(change);
+        Ok(Tag::plain(tag))
+    }
+}
+
+impl<E: Engine> Session<E> {
+    /// Lets the session LISTEN: `bell` rings, on other threads, when there is something for
+    /// [`take_notifications`](Self::take_notifications).
+    pub fn set_bell(&mut self, bell: Arc<dyn Bell>) {
+        self.state.bell = Some(bell);
+    }
+
+    /// What the session has heard since the last call; nothing while a transaction is open, which is not to hear of those
+    /// behind it.
+    #[inline]
+    pub fn take_notifications(&mut self) -> Vec<Notification> {
+        match &self.mail {
+            // pairs with the store of whoever fills the mailbox
+            Some(mail) if mail.load(Ordering::Acquire) && self.status() == Status::Idle => {
+                self.state.shared.hub.take(self.state.id)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The session ends, and hears nothing more.
+    pub(super) fn stop_listening(&mut self) {
+        if self.mail.is_some() {
+            self.state.shared.hub.remove(self.state.id);
+        }
+    }
+}
