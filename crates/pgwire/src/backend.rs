@@ -183,8 +183,8 @@ pub trait Backend {
         Ok(())
     }
 
-    /// A batch has ended, or the transport was woken up while nothing came: what the session has to say by itself goes to
-    /// `reply`, if no other batch has begun.
+    /// A batch has ended, or the transport was woken up while nothing came: what the session has to say by itself goes
+    /// to `reply`, if no other batch has begun.
     fn woken(&mut self, reply: &mut Reply<'_>) {
         let _ = reply;
     }

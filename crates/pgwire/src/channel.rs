@@ -9,8 +9,8 @@ pub trait Transport: Read + Write {}
 
 impl<T: Read + Write> Transport for T {}
 
-/// The error of a transport's read that somebody has woken up before anything came: the backend may have something to say
-/// ([`Backend::woken`](crate::Backend::woken)), and the read is then made again.
+/// The error of a transport's read that somebody has woken up before anything came: the backend may have something to
+/// say ([`Backend::woken`](crate::Backend::woken)), and the read is then made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("woken up")]
 pub struct Woken;

@@ -90,14 +90,10 @@ impl Socket {
 }
 
 impl Bell for Socket {
-    fn arm(&self) -> scaledb_types::Result<()> {
+    fn arm(&self) -> io::Result<()> {
         if self.wakes.get().is_none() {
-            let made = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|error| {
-                let what = format!("the system has no event for a session that listens: {error}");
-                scaledb_types::SqlError::new(scaledb_types::SqlState::INSUFFICIENT_RESOURCES, what)
-            })?;
             // only the thread of the session arms it
-            let _ = self.wakes.set(made);
+            let _ = self.wakes.set(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         }
         Ok(())
     }

@@ -69,12 +69,13 @@ const CRATES: &[Crate] = &[
     ], &[]),
     row("scaledb-types", &["scaledb-sync", "scaledb-base"], &[]),
     row("scaledb-locks", &["scaledb-sync"], &[]),
+    row("scaledb-notify", &["scaledb-sync"], &[]),
     row("scaledb-catalog", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",
     ], CHECKERS),
     row("scaledb-sql", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",
-        "scaledb-catalog", "scaledb-locks", "scaledb-log",
+        "scaledb-catalog", "scaledb-locks", "scaledb-notify", "scaledb-log",
     ], &["scaledb-acc", "scaledb-cicada", "scaledb-verify"]),
     row("scaledb", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",

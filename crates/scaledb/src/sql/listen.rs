@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 /// Hears what transactions tell channels by `NOTIFY` or `pg_notify`: those of this process, and those of clients of a
 /// server on the same database.
 ///
-/// It hears all that commits after it has begun to [`listen`](Self::listen), in the order of the commits, and nothing of
-/// what does not commit, or is not on disk yet. So a program that first listens and then reads a table misses nothing.
+/// It hears all that commits after it has begun to [`listen`](Self::listen), in the order of the commits, and nothing
+/// of what does not commit, or is not on disk yet. So a program that first listens and then reads a table misses
+/// nothing.
 ///
 /// ```
 /// use scaledb::Database;
@@ -29,8 +30,8 @@ use std::time::{Duration, Instant};
 /// # Ok::<(), scaledb::sql::Error>(())
 /// ```
 ///
-/// Notifications wait in memory until they are taken: 64 MiB of all listeners together, behind which `NOTIFY` is refused
-/// (SQLSTATE 54000). So drop a listener that is not asked any more.
+/// Notifications wait in memory until they are taken: 64 MiB of all listeners together, behind which `NOTIFY` is
+/// refused (SQLSTATE 54000). So drop a listener that is not asked any more.
 pub struct Listener<E: Engine = Acc> {
     core: Core<E>,
     heard: VecDeque<Notification>,
@@ -45,7 +46,7 @@ struct Rung {
 }
 
 impl Bell for Rung {
-    fn arm(&self) -> scaledb_types::Result<()> {
+    fn arm(&self) -> std::io::Result<()> {
         Ok(())
     }
 

@@ -85,7 +85,8 @@
 //!
 //! # Notifications
 //!
-//! [`Sql::listen`] hears what transactions say by `NOTIFY` when they commit: those of this process, and those of clients.
+//! [`Sql::listen`] hears what transactions say by `NOTIFY` when they commit: those of this process, and those of
+//! clients.
 //!
 //! # Async
 //!

@@ -40,7 +40,14 @@ pub(crate) type Columns = &'static [(&'static str, Type)];
 
 /// Whether a name is that of a function that returns a set.
 pub(crate) fn returns_set(name: &str) -> bool {
-    let known = ["unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "pg_get_keywords", "pg_listening_channels"];
+    let known = [
+        "unnest",
+        "generate_series",
+        "generate_subscripts",
+        "_pg_expandarray",
+        "pg_get_keywords",
+        "pg_listening_channels",
+    ];
     let of_texts = ["string_to_table", "regexp_split_to_table", "regexp_matches"];
     known.contains(&name) || of_texts.contains(&name) || SetFn::of_json(name).is_some()
 }

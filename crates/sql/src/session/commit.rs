@@ -2,13 +2,14 @@
 //! is done behind it.
 
 use super::Session;
+use super::notify::unprepared;
 use super::transaction::Added;
-use crate::notify::Ticket;
 use crate::patience::{CHANGE_WAIT, COURTESY_WAIT};
 use crate::sequence::store_error;
 use scaledb_base::Timestamp;
 use scaledb_catalog::TableDesc;
 use scaledb_engine::{Engine, Worker};
+use scaledb_notify::Ticket;
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
@@ -29,7 +30,8 @@ impl<E: Engine> Session<E> {
     /// 40001 and others: it was rolled back. 58030: it may be committed, and the disk does not take it.
     pub(super) fn commit(&mut self) -> Result<()> {
         let silent = self.state.pending.borrow().is_empty();
-        let committed = if silent { self.try_commit().map(|at| (at, None)) } else { self.try_commit_and_tell() };
+        let committed =
+            if silent { self.try_commit().map(|at| (at, None)) } else { self.try_commit_and_tell() };
         let (depends_on, ticket) = match committed {
             Ok(committed) => committed,
             Err(error) => {
@@ -87,14 +89,14 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// Commits a transaction that says something to those who listen, or is to listen itself; with its place among those
-    /// that say something.
+    /// Commits a transaction that says something to those who listen, or is to listen itself; with its place among
+    /// those that say something.
     #[cold]
     fn try_commit_and_tell(&mut self) -> Result<(Timestamp, Option<Ticket>)> {
         let (hub, id) = (self.state.shared.hub.clone(), self.state.id);
         let joined = {
             let pending = self.state.pending.borrow();
-            hub.prepare(id, &pending, self.state.bell.as_ref(), &mut self.mail)?
+            hub.prepare(id, &pending, self.state.bell.as_ref(), &mut self.mail).map_err(unprepared)?
         };
         let committed = self.try_commit();
         hub.settle_channels(id, &joined, committed.is_ok());

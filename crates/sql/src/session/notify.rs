@@ -3,11 +3,11 @@
 use super::Session;
 use super::state::SessionState;
 use crate::api::{Status, Tag};
-use crate::notify::{Bell, Change, Notification};
 use crate::parse::utility::Utility;
 use scaledb_engine::Engine;
+use scaledb_notify::{Bell, Change, Notification, Refused};
 use scaledb_sync::atomic::Ordering;
-use scaledb_types::{Result, SqlError};
+use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 
 /// Sessions of other nodes would hear nothing, and be heard by nobody here.
@@ -16,6 +16,29 @@ fn not_in_a_cluster(what: &str) -> SqlError {
     SqlError::unsupported(format!("{what} is not supported in a cluster"))
         .detail("Sessions at other nodes would not hear of it.")
         .hint("Let the sessions look at a table from time to time.")
+}
+
+/// 22023, 54000.
+#[cold]
+fn refused(why: Refused) -> SqlError {
+    match why {
+        Refused::Full => SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, why.to_string())
+            .detail("They wait for sessions that listen, and are in a transaction or do not read.")
+            .hint("End these transactions, or let the sessions UNLISTEN."),
+        _ => SqlError::new(SqlState::INVALID_PARAMETER_VALUE, why.to_string()),
+    }
+}
+
+/// What keeps a transaction from saying what it has to say, or from listening: 54000, 53000.
+#[cold]
+pub(super) fn unprepared(error: std::io::Error) -> SqlError {
+    match error.downcast::<Refused>() {
+        Ok(why) => refused(why),
+        Err(error) => {
+            let what = format!("the system has no event for a session that listens: {error}");
+            SqlError::new(SqlState::INSUFFICIENT_RESOURCES, what)
+        }
+    }
 }
 
 impl<E: Engine> SessionState<E> {
@@ -27,7 +50,7 @@ impl<E: Engine> SessionState<E> {
         if self.shared.is_shared {
             return Err(not_in_a_cluster("NOTIFY"));
         }
-        self.pending.borrow_mut().notify(&self.shared.hub, self.id, channel, payload)
+        self.pending.borrow_mut().notify(&self.shared.hub, self.id, channel, payload).map_err(refused)
     }
 
     /// NOTIFY, LISTEN or UNLISTEN.
@@ -63,8 +86,8 @@ impl<E: Engine> Session<E> {
         self.state.bell = Some(bell);
     }
 
-    /// What the session has heard since the last call; nothing while a transaction is open, which is not to hear of those
-    /// behind it.
+    /// What the session has heard since the last call; nothing while a transaction is open, which is not to hear of
+    /// those behind it.
     #[inline]
     pub fn take_notifications(&mut self) -> Vec<Notification> {
         match &self.mail {

@@ -3,9 +3,9 @@
 use super::Session;
 use super::transaction::Block;
 use crate::exec::context::ConstraintModes;
-use crate::notify::PendingMark;
 use scaledb_catalog::Catalog;
 use scaledb_engine::{Engine, Savepoint, Worker};
+use scaledb_notify::PendingMark;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 

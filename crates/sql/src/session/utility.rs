@@ -5,11 +5,11 @@ use super::run::column;
 use crate::api::{Column, Executed, RowSink, Severity, Tag};
 use crate::bind::names::parse_type;
 use crate::bind::{Binder, Lookup};
-use crate::notify::Change;
 use crate::parse::utility::{Modes, Utility};
 use crate::plan::cache::{Compiled, Held};
 use scaledb_catalog::Relation;
 use scaledb_engine::Engine;
+use scaledb_notify::Change;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 
 impl<E: Engine> Session<E> {

@@ -10,7 +10,6 @@ use crate::counts::Collected;
 use crate::error::plain;
 use crate::gate::Gate;
 use crate::memory::Budget;
-use crate::notify::Hub;
 use crate::pins::Pins;
 use crate::plan::cache::Plans;
 use crate::plan::statistics::{TableStatistics, differs};
@@ -28,6 +27,7 @@ use scaledb_engine::{
     Engine, IndexDef, Order, Range, SerializationPoint, TableDef, TableInfo, TableOptions, TxnKind, Worker,
 };
 use scaledb_locks::Locks;
+use scaledb_notify::Hub;
 use scaledb_row::Projection;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;

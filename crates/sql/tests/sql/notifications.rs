@@ -4,9 +4,7 @@ use crate::common::{code, failure, ok, run, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::{Bell, Database, Session};
 use scaledb_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use scaledb_types::Result;
-use std::sync::Arc;
-use std::thread;
+use scaledb_sync::{Arc, thread};
 use std::time::{Duration, Instant};
 
 /// Counts how often it was rung.
@@ -14,7 +12,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Counted(AtomicUsize);
 
 impl Bell for Counted {
-    fn arm(&self) -> Result<()> {
+    fn arm(&self) -> std::io::Result<()> {
         Ok(())
     }
 
@@ -115,7 +113,10 @@ fn what_is_no_channel_or_payload_is_refused<E: Engine>(db: Database<E>) {
     ] {
         assert_eq!(code(s, sql), wanted, "{sql}");
     }
-    ok(s, "select pg_notify(repeat('x', 63), repeat('x', 7999)), pg_notify('a', null); unlisten a; unlisten *");
+    ok(
+        s,
+        "select pg_notify(repeat('x', 63), repeat('x', 7999)), pg_notify('a', null); unlisten a; unlisten *",
+    );
     ok(s, "begin read only; notify a; commit");
     assert_eq!(code(s, "begin; select 1 / 0"), "22012");
     assert_eq!(code(s, "notify a"), "25P02");
@@ -171,7 +172,8 @@ fn whoever_listens_hears_all_that_it_does_not_see<E: Engine>(db: Database<E>) {
         let (db, done) = (&db, &done);
         scope.spawn(move || {
             let s = &mut session(db);
-            let say = "begin; update c set n = n + 1 where id = 1; select pg_notify('c', n::text) from c; commit";
+            let say =
+                "begin; update c set n = n + 1 where id = 1; select pg_notify('c', n::text) from c; commit";
             while !done.load(Ordering::SeqCst) {
                 if let Err(error) = run(s, say) {
                     assert_eq!(error.code().as_str(), "40001");
@@ -187,7 +189,10 @@ fn whoever_listens_hears_all_that_it_does_not_see<E: Engine>(db: Database<E>) {
                 for heard in a.take_notifications() {
                     let number: usize = heard.payload.parse().unwrap();
                     // what is heard first may have been seen, too
-                    assert!(next.map_or(number <= seen + 1, |next| number == next), "{number}, {next:?}, {seen}");
+                    assert!(
+                        next.map_or(number <= seen + 1, |next| number == next),
+                        "{number}, {next:?}, {seen}"
+                    );
                     next = Some(number + 1);
                 }
                 assert!(Instant::now() < until, "heard up to {next:?}");
@@ -197,7 +202,8 @@ fn whoever_listens_hears_all_that_it_does_not_see<E: Engine>(db: Database<E>) {
     });
 }
 
-/// A session that does not take what it hears stops those who say more, and nobody else; when it ends there is room again.
+/// A session that does not take what it hears stops those who say more, and nobody else; when it ends there is room
+/// again.
 fn what_waits_is_bounded<E: Engine>(db: Database<E>) {
     let (a, _) = listener(&db, &["c"]);
     let s = &mut session(&db);

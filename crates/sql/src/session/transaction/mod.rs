@@ -14,9 +14,9 @@ use crate::bind::Lookup;
 use crate::exec::late::Check;
 use crate::parse::utility::{Isolation, Modes};
 use crate::trace::Number;
-use crate::notify::Ticket;
 use scaledb_base::TableId;
 use scaledb_engine::{Engine, TableInfo};
+use scaledb_notify::Ticket;
 use scaledb_types::Result;
 use std::sync::Arc;
 

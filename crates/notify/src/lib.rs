@@ -12,9 +12,9 @@
 
 use scaledb_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use scaledb_sync::lock::{Mutex, MutexGuard};
-use scaledb_types::{Result, SqlError, SqlState};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::io;
 use std::sync::Arc;
 
 /// Bytes of a name of a channel.
@@ -28,6 +28,23 @@ const MAX_WAITING: usize = 64 << 20;
 
 /// Bytes that a notification takes besides its texts.
 const OVERHEAD: usize = 64;
+
+/// Why a notification is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// A channel has a name.
+    #[error("channel name cannot be empty")]
+    EmptyChannel,
+    /// Of 63 bytes at most.
+    #[error("channel name too long")]
+    LongChannel,
+    /// It has 7,999 bytes at most.
+    #[error("payload string too long")]
+    LongPayload,
+    /// Too much waits for sessions that do not take what they hear.
+    #[error("too many notifications in the NOTIFY queue")]
+    Full,
+}
 
 /// What a transaction has told those who listen at a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,14 +69,14 @@ pub trait Bell: Send + Sync + 'static {
     ///
     /// # Errors
     /// What the system lacks.
-    fn arm(&self) -> Result<()>;
+    fn arm(&self) -> io::Result<()>;
     /// There is something to hear. Called by threads of other sessions: it must not block.
     fn ring(&self);
 }
 
 /// What a transaction has said, and to what it will listen, until it commits.
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
+pub struct Pending {
     notifications: Vec<Notification>,
     /// Those of `notifications`: what is said twice is heard once.
     said: HashSet<Notification>,
@@ -69,31 +86,36 @@ pub(crate) struct Pending {
 
 /// A statement about channels.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub enum Change {
+    /// LISTEN.
     Listen(Arc<str>),
+    /// UNLISTEN.
     Unlisten(Arc<str>),
+    /// `UNLISTEN *`.
     UnlistenAll,
 }
 
 /// How much was said at some time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PendingMark {
+pub struct PendingMark {
     notifications: usize,
     changes: usize,
 }
 
 impl Pending {
+    /// Whether nothing was said or asked for.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.notifications.is_empty() && self.changes.is_empty()
     }
 
-    pub(crate) fn mark(&self) -> PendingMark {
+    /// How much was said by now.
+    pub fn mark(&self) -> PendingMark {
         PendingMark { notifications: self.notifications.len(), changes: self.changes.len() }
     }
 
     /// Takes back what was said since.
-    pub(crate) fn truncate(&mut self, mark: PendingMark) {
+    pub fn truncate(&mut self, mark: PendingMark) {
         for unsaid in self.notifications.drain(mark.notifications.min(self.notifications.len())..) {
             self.bytes -= unsaid.bytes();
             self.said.remove(&unsaid);
@@ -101,7 +123,8 @@ impl Pending {
         self.changes.truncate(mark.changes);
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// The transaction has ended.
+    pub fn clear(&mut self) {
         if !self.is_empty() {
             *self = Self::default();
         }
@@ -110,16 +133,15 @@ impl Pending {
     /// NOTIFY.
     ///
     /// # Errors
-    /// 22023 for a channel or a payload that is none; 54000 if too much waits to be heard.
-    pub(crate) fn notify(&mut self, hub: &Hub, sender: u32, channel: &str, payload: &str) -> Result<()> {
-        let refuse = |what| Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, what));
+    /// See [`Refused`].
+    pub fn notify(&mut self, hub: &Hub, sender: u32, channel: &str, payload: &str) -> Result<(), Refused> {
         match channel.len() {
-            0 => return refuse("channel name cannot be empty"),
+            0 => return Err(Refused::EmptyChannel),
             1..=MAX_CHANNEL => {}
-            _ => return refuse("channel name too long"),
+            _ => return Err(Refused::LongChannel),
         }
         if payload.len() > MAX_PAYLOAD {
-            return refuse("payload string too long");
+            return Err(Refused::LongPayload);
         }
         let notification = Notification { sender, channel: channel.into(), payload: payload.into() };
         if self.said.contains(&notification) {
@@ -132,7 +154,8 @@ impl Pending {
         Ok(())
     }
 
-    pub(crate) fn change(&mut self, change: Change) {
+    /// LISTEN, UNLISTEN.
+    pub fn change(&mut self, change: Change) {
         self.changes.push(change);
     }
 }
@@ -194,7 +217,7 @@ impl Inner {
 
 /// Where the sessions of a database hear of each other's transactions.
 #[derive(Default)]
-pub(crate) struct Hub {
+pub struct Hub {
     /// Held from the commit of a transaction that has something to say until it is in the queue.
     order: Mutex<()>,
     inner: Mutex<Inner>,
@@ -203,14 +226,14 @@ pub(crate) struct Hub {
 }
 
 /// Under this, transactions that have something to say commit and get their places.
-pub(crate) struct Ordered<'h> {
+pub struct Ordered<'h> {
     hub: &'h Arc<Hub>,
     _lock: MutexGuard<'h, ()>,
 }
 
 impl Ordered<'_> {
     /// Gives the notifications of a transaction that has just committed their place.
-    pub(crate) fn enter(self, pending: &mut Pending) -> Ticket {
+    pub fn enter(self, pending: &mut Pending) -> Ticket {
         let notifications = std::mem::take(&mut pending.notifications);
         pending.said.clear();
         // a statistic, which bounds what waits
@@ -224,7 +247,7 @@ impl Ordered<'_> {
 
 /// A transaction's place in the queue. Dropped, it is not heard.
 #[must_use]
-pub(crate) struct Ticket {
+pub struct Ticket {
     hub: Arc<Hub>,
     number: u64,
     fate: Fate,
@@ -232,7 +255,7 @@ pub(crate) struct Ticket {
 
 impl Ticket {
     /// The transaction is durable: those who listen hear of it.
-    pub(crate) fn deliver(mut self) {
+    pub fn deliver(mut self) {
         self.fate = Fate::Durable;
     }
 }
@@ -245,50 +268,42 @@ impl Drop for Ticket {
 
 /// Channels to which a transaction that is about to commit has begun to listen.
 #[derive(Debug, Default)]
-pub(crate) struct Joined {
+pub struct Joined {
     channels: Vec<Arc<str>>,
     leaves: Vec<Arc<str>>,
 }
 
 impl Hub {
     /// Refuses what does not fit beside that which waits.
-    ///
-    /// # Errors
-    /// 54000.
-    fn admit(&self, bytes: usize) -> Result<()> {
+    fn admit(&self, bytes: usize) -> Result<(), Refused> {
         // a bound, not an exact one: others may be about to add
-        if self.waiting.load(Ordering::Relaxed).saturating_add(bytes) <= MAX_WAITING {
-            return Ok(());
-        }
-        let what = "too many notifications in the NOTIFY queue";
-        Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what)
-            .detail("They wait for sessions that listen, and are in a transaction or do not read.")
-            .hint("End these transactions, or let the sessions UNLISTEN."))
+        let fits = self.waiting.load(Ordering::Relaxed).saturating_add(bytes) <= MAX_WAITING;
+        if fits { Ok(()) } else { Err(Refused::Full) }
     }
 
     /// How much of the room for notifications is taken, between 0 and 1.
-    pub(crate) fn usage(&self) -> f64 {
+    pub fn usage(&self) -> f64 {
         self.waiting.load(Ordering::Relaxed) as f64 / MAX_WAITING as f64 // a statistic
     }
 
     /// The lock to commit under, for a transaction that has something to say.
-    pub(crate) fn order<'h>(self: &'h Arc<Self>, pending: &Pending) -> Option<Ordered<'h>> {
+    pub fn order<'h>(self: &'h Arc<Self>, pending: &Pending) -> Option<Ordered<'h>> {
         (!pending.notifications.is_empty()).then(|| Ordered { hub: self, _lock: self.order.lock() })
     }
 
     /// Lets a session listen to what its transaction asks for, before that commits: so it hears all that commits later.
     ///
     /// # Errors
-    /// 54000 if there is no room for what the transaction says; 53000 if its bell cannot be made.
-    pub(crate) fn prepare(
+    /// [`Refused::Full`] if there is no room for what the transaction says; the system's, if its bell cannot be made.
+    pub fn prepare(
         &self,
         session: u32,
         pending: &Pending,
         bell: Option<&Arc<dyn Bell>>,
         mail: &mut Option<Arc<AtomicBool>>,
-    ) -> Result<Joined> {
+    ) -> io::Result<Joined> {
         if !pending.notifications.is_empty() {
-            self.admit(pending.bytes)?;
+            self.admit(pending.bytes).map_err(io::Error::other)?;
         }
         let mut joined = Joined::default();
         if pending.changes.is_empty() {
@@ -319,7 +334,7 @@ impl Hub {
     }
 
     /// The transaction has committed, or has not: the session leaves the channels that it does not listen to any more.
-    pub(crate) fn settle_channels(&self, session: u32, joined: &Joined, committed: bool) {
+    pub fn settle_channels(&self, session: u32, joined: &Joined, committed: bool) {
         let leaves = if committed { &joined.leaves } else { &joined.channels };
         if leaves.is_empty() {
             return;
@@ -377,7 +392,7 @@ impl Hub {
     }
 
     /// What has come for a session.
-    pub(crate) fn take(&self, session: u32) -> Vec<Notification> {
+    pub fn take(&self, session: u32) -> Vec<Notification> {
         let mut inner = self.inner.lock();
         let Some(listener) = inner.listeners.get_mut(&session) else { return Vec::new() };
         // under the lock: whoever fills the mailbox later sets it again
@@ -389,18 +404,19 @@ impl Hub {
     }
 
     /// The channels that a session listens to.
-    pub(crate) fn channels(&self, session: u32) -> Vec<Arc<str>> {
+    pub fn channels(&self, session: u32) -> Vec<Arc<str>> {
         let inner = self.inner.lock();
         inner.listeners.get(&session).map(|listener| listener.channels.clone()).unwrap_or_default()
     }
 
     /// A session ends.
-    pub(crate) fn remove(&self, session: u32) {
-        self.take(session);
+    pub fn remove(&self, session: u32) {
         let mut inner = self.inner.lock();
         let Some(listener) = inner.listeners.remove(&session) else { return };
         for channel in listener.channels {
             inner.leave(session, &channel);
         }
+        let freed: usize = listener.mailbox.iter().map(Notification::bytes).sum();
+        self.waiting.fetch_sub(freed, Ordering::Relaxed); // a statistic
     }
 }
