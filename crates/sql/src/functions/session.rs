@@ -71,6 +71,7 @@ const SESSION: &[Signature] = &[
     ("pg_advisory_unlock_shared", &[Type::INT8], Type::BOOL),
     ("pg_advisory_unlock_shared", &[Type::INT4, Type::INT4], Type::BOOL),
     ("pg_advisory_unlock_all", &[], Type::VOID),
+    ("acldefault", &[Type::CHAR, Type::OID], Type::array_of(Base::Text)),
     ("pg_my_temp_schema", &[], Type::OID),
     ("pg_is_other_temp_schema", &[Type::OID], Type::BOOL),
     ("pg_table_is_visible", &[Type::OID], Type::BOOL),

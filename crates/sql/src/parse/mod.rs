@@ -13,11 +13,12 @@ pub mod lex;
 pub(crate) mod like;
 pub(crate) mod locking;
 pub(crate) mod marked;
+pub(crate) mod named;
 mod nesting;
 pub(crate) mod normalize;
 pub(crate) mod plpgsql;
 pub(crate) mod routine;
-mod sequence;
+pub(crate) mod sequence;
 pub(crate) mod set_schema;
 mod strings;
 mod table;
@@ -132,7 +133,7 @@ pub(crate) fn position_of(text: &str, line: u64, column: u64) -> u32 {
 }
 
 /// The byte at a line and column.
-fn offset_of(text: &str, line: u64, column: u64) -> usize {
+pub(crate) fn offset_of(text: &str, line: u64, column: u64) -> usize {
     let mut rest = text;
     for _ in 1..line {
         rest = rest.split_once('\n').map_or("", |(_, rest)| rest);

@@ -19,6 +19,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
         ("atthasmissing", Type::BOOL), ("attidentity", Type::CHAR), ("attgenerated", Type::CHAR),
         ("attisdropped", Type::BOOL), ("attislocal", Type::BOOL), ("attinhcount", Type::INT4),
         ("attcollation", Type::OID), ("attacl", TEXTS), ("attoptions", TEXTS), ("attfdwoptions", TEXTS),
+        ("attmissingval", TEXTS),
     ],
 };
 
