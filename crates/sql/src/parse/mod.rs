@@ -17,6 +17,7 @@ pub(crate) mod named;
 mod nesting;
 pub(crate) mod normalize;
 pub(crate) mod plpgsql;
+mod quantified;
 pub(crate) mod routine;
 pub(crate) mod sequence;
 pub(crate) mod set_schema;
@@ -113,7 +114,7 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let tokens = Tokenizer::new(dialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| error_of(error.into(), text))?;
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
-    let tokens = table::rewrite(strings::rewrite(tokens));
+    let tokens = quantified::rewrite(table::rewrite(strings::rewrite(tokens)));
     let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(tokens))));
     Ok(parser.with_tokens_with_locations(marked::rewrite(tokens)))
 }

@@ -49,8 +49,9 @@ pub(super) fn printed_expression(text: &str) -> String {
 
 /// An expression without the parentheses around all of it.
 pub(super) fn without_parentheses(text: &str) -> String {
-    match crate::parse::expression(text) {
-        Ok(Expr::Nested(inner)) => inner.to_string(),
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+    match (crate::parse::expression(text), inner) {
+        (Ok(Expr::Nested(_)), Some(inner)) => inner.to_owned(),
         _ => text.to_owned(),
     }
 }

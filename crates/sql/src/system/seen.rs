@@ -114,8 +114,9 @@ fn types_of_system(text: &str) -> Vec<(Range<usize>, String)> {
             last += 1;
         }
         let words = text[first.start..tokens.all[last].end].to_lowercase();
-        // a number behind the name is in the middle of what a time is called
+        // a number behind the name is in the middle of what a time is called, and "character" has a length of 1
         let ty = Type::parse(&words).ok().filter(|_| !tokens.sign(last + 1, "("));
+        let ty = ty.filter(|_| words != "bpchar");
         found.push((first.start..tokens.all[last].end, ty.map_or(words, Type::sql_name)));
     }
     found
