@@ -100,3 +100,23 @@ insert into bare values (1, ''), (null, null), (1, '\N'), (1, '\.');
 insert into "Odd Name"."T 1" ("x""y") values (default), ('ü');
 select nextval('shop.tickets');
 select nextval('shop.tickets');
+create type "Two Words" as enum ('p', 'q''s');
+create table later (id integer primary key, kind "Two Words" default 'q''s', twice integer default shop.double(4), "Mixed" text);
+alter table later drop column "Mixed";
+create view named (one, "Two") as select id, kind from later;
+create view everything as select * from later;
+create view joined as select * from later join bare on bare.a = later.id;
+create view using_id as select * from later join (select id, name from person) as p using (id);
+create view nested as
+    with rich as (select * from person where balance > (select avg(balance) from person))
+    select rich.name, (select count(*) from shop."Order" where person = rich.id) as orders, shop.double(rich.id) as twice, 'red'::color as color
+    from rich where exists (select 1 from bare where a = rich.id) and mood in ('good', 'bad'::shop.mood);
+create view numbers (n, t) as values (1, 'a'), (2, 'b');
+create function grown() returns setof person language sql stable as $$ select * from public.person where born < '2008-01-01' $$;
+create function kinds(k "Two Words", l color default 'green'::color) returns "Two Words"[] language sql as $$ select array[k] $$;
+create procedure nothing() language sql as '';
+insert into later (id) values (1), (2);
+alter table later add column added integer default 7 not null;
+insert into later values (3, 'p', 1, 8);
+create view "Odd Name"."V 1" as select "select", "x""y" as z from "Odd Name"."T 1" order by 1 desc nulls last limit 5;
+create function "Odd Name"."F"(integer, text) returns void language plpgsql as $$ begin perform $1; end $$;

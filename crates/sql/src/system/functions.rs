@@ -3,7 +3,7 @@
 use super::Facts;
 use super::oids::{
     DATABASE, DATABASE_OWNER, OWNER, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC, PG_TRIGGER, TEMPORARY_SCHEMA,
-    schema_of_oid, schema_oid, type_functions,
+    rule_of, schema_of_oid, schema_oid, type_functions,
 };
 use super::printed::{printed_expression, without_parentheses};
 use super::routines;
@@ -11,7 +11,7 @@ use super::seen::{leads_to, seen, seen_expression, seen_query, seen_routine, see
 use crate::bind::names::{is_temporary, own_schema, parse_type, split_text};
 use crate::functions::SessionFn;
 use crate::parse::lex::quoted;
-use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, Relation, TableDesc};
+use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, Relation, TableDesc, ViewDesc};
 use scaledb_types::{Array, Base, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
@@ -35,6 +35,7 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
             | "pg_get_function_sqlbody"
             | "pg_get_function_arguments"
             | "pg_get_function_identity_arguments"
+            | "pg_get_ruledef"
             | "pg_get_triggerdef"
             | "pg_get_serial_sequence"
             | "to_regclass"
@@ -120,6 +121,21 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             Some(Relation::View(view)) => Value::from(format!("{};", seen_query(facts, view)?)),
             _ => Value::Null,
         },
+        "pg_get_ruledef" => {
+            let mut views = catalog.views();
+            let found = views.find(|view| Some(rule_of(view.oid)) == oid);
+            found.map_or(Ok(Value::Null), |view| rule(facts, view, args.get(1)))?
+        }
+        // there are no such objects
+        "pg_operator_is_visible"
+        | "pg_opclass_is_visible"
+        | "pg_opfamily_is_visible"
+        | "pg_conversion_is_visible"
+        | "pg_statistics_obj_is_visible"
+        | "pg_ts_config_is_visible"
+        | "pg_ts_dict_is_visible"
+        | "pg_ts_parser_is_visible"
+        | "pg_ts_template_is_visible" => Value::Null,
         "pg_relation_size" | "pg_table_size" | "pg_indexes_size" | "pg_total_relation_size" => {
             let Some(oid) = oid else { return Ok(Value::Null) };
             size(facts, function.name, oid, args.get(1))?
@@ -185,6 +201,19 @@ fn default_privileges(facts: &dyn Facts, kind: u8, owner: u32) -> Result<Value> 
         items.push(item(&by, own));
     }
     Ok(Value::Array(Arc::new(Array::new(Type::TEXT, items))))
+}
+
+/// CREATE RULE of the rule of a view.
+///
+/// # Errors
+/// What is wrong with the query.
+fn rule(facts: &dyn Facts, view: &Arc<ViewDesc>, pretty: Option<&Value>) -> Result<Value> {
+    let name = match pretty.is_some_and(Value::is_true) {
+        true => seen(facts, &view.schema, &view.name),
+        false => format!("{}.{}", quoted(&view.schema), quoted(&view.name)),
+    };
+    let query = seen_query(facts, view)?;
+    Ok(format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {name} DO INSTEAD {query};").into())
 }
 
 /// The name of a role.

@@ -1,7 +1,7 @@
 //! Oids that do not come from the catalog: of schemas, roles, the types of rows.
 
 use crate::bind::names::{is_temporary, temporary_schema};
-use scaledb_catalog::{Catalog, FIRST_OID, PUBLIC, Relation};
+use scaledb_catalog::{Catalog, PUBLIC, Relation};
 use scaledb_types::{Base, Type};
 use std::collections::BTreeSet;
 
@@ -40,15 +40,15 @@ pub(super) const PG_TRIGGER: u32 = 2_620;
 pub(super) const HEAP: u32 = 2;
 pub(super) const BTREE: u32 = 403;
 
-/// The oid of the rule of a view, among the rules.
+/// The oid of the rule of a view.
 pub(super) fn rule_of(view: u32) -> u32 {
-    view
+    view | 5 << 29
 }
 
-/// The oid of the default that has this number among all of them, in the order of tables and their columns. Nothing keeps
-/// one for it, so it holds as long as the catalog does.
+/// The oid of the default that has this number among all of them, in the order of tables and their columns. Nothing
+/// keeps one for it, so it holds as long as the catalog does.
 pub(super) fn default_oid(number: usize) -> u32 {
-    FIRST_OID + number as u32
+    number as u32 | 3 << 30
 }
 
 /// The oid of a schema, 0 if there is none.

@@ -193,6 +193,12 @@ fn renamed(text: &str, view: &ViewDesc) -> Result<String> {
     let own = first_select(&mut query).filter(|select| select.projection.len() == view.columns.len());
     let Some(select) = own else {
         let names: Vec<String> = names().map(quoted).collect();
+        if matches!(*query.body, SetExpr::Values(_)) && query.with.is_none() && query.order_by.is_none() {
+            // as PostgreSQL prints it
+            let columns = (1..).zip(&names).map(|(at, name)| format!("\"*VALUES*\".column{at} AS {name}"));
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            return Ok(format!("SELECT {columns} FROM ({text}) \"*VALUES*\""));
+        }
         let view = quoted(&view.name);
         return Ok(format!("SELECT {0} FROM ({text}) AS {view} ({0})", names.join(", ")));
     };

@@ -127,4 +127,5 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &without_rows::PG_TS_PARSER,
     &without_rows::PG_TS_TEMPLATE,
     &without_rows::PG_USER_MAPPING,
+    &without_rows::PG_USER_MAPPINGS,
 ];

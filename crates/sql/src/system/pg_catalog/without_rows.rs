@@ -401,3 +401,12 @@ pub(super) const PG_USER_MAPPING: SystemCatalog = SystemCatalog {
         ("oid", Type::OID), ("umuser", Type::OID), ("umserver", Type::OID), ("umoptions", TEXTS),
     ],
 };
+
+#[rustfmt::skip]
+pub(super) const PG_USER_MAPPINGS: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_user_mappings", oid: 12031, rows,
+    columns: &[
+        ("umid", Type::OID), ("srvid", Type::OID), ("srvname", Type::NAME), ("umuser", Type::OID),
+        ("usename", Type::NAME), ("umoptions", TEXTS),
+    ],
+};
