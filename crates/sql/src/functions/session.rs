@@ -119,6 +119,8 @@ const SESSION: &[Signature] = &[
     ("pg_tablespace_location", &[Type::OID], Type::TEXT),
     ("pg_collation_is_visible", &[Type::OID], Type::BOOL),
     ("pg_database_size", &[ANY], Type::INT8),
+    ("pg_tablespace_size", &[Type::NAME], Type::INT8),
+    ("pg_tablespace_size", &[Type::OID], Type::INT8),
     ("pg_encoding_to_char", &[Type::INT4], Type::NAME),
     ("pg_char_to_encoding", &[Type::TEXT], Type::INT4),
     ("obj_description", &[Type::OID], Type::TEXT),

@@ -2,8 +2,8 @@
 
 use super::Facts;
 use super::oids::{
-    DATABASE, DATABASE_OWNER, OWNER, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC, PG_TRIGGER, TEMPORARY_SCHEMA,
-    rule_of, schema_of_oid, schema_oid, type_functions,
+    DATABASE, DATABASE_OWNER, OWNER, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC, PG_TRIGGER, TABLESPACE,
+    TEMPORARY_SCHEMA, rule_of, schema_of_oid, schema_oid, type_functions,
 };
 use super::printed::{printed_expression, without_parentheses};
 use super::routines;
@@ -141,6 +141,7 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             size(facts, function.name, oid, args.get(1))?
         }
         "pg_database_size" => database_size(facts, &args[0])?,
+        "pg_tablespace_size" => tablespace_size(facts, &args[0])?,
         "pg_get_serial_sequence" => {
             serial_sequence(catalog, facts.path(), text, args.get(1).and_then(Value::as_str))?
         }
@@ -289,6 +290,19 @@ fn database_size(facts: &dyn Facts, database: &Value) -> Result<Value> {
         other => {
             let what = format!("database \"{}\" does not exist", other.as_str().unwrap_or_default());
             Err(SqlError::new(SqlState::INVALID_CATALOG_NAME, what))
+        }
+    }
+}
+
+/// The memory of a tablespace: all is in the one that there is.
+fn tablespace_size(facts: &dyn Facts, tablespace: &Value) -> Result<Value> {
+    match tablespace {
+        Value::Oid(TABLESPACE) => Ok(bytes(facts.memory())),
+        Value::Null | Value::Oid(_) => Ok(Value::Null),
+        named if named.as_str() == Some("pg_default") => Ok(bytes(facts.memory())),
+        other => {
+            let what = format!("tablespace \"{}\" does not exist", other.as_str().unwrap_or_default());
+            Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what))
         }
     }
 }

@@ -27,6 +27,8 @@ pub(super) fn type_functions() -> impl Iterator<Item = (u32, &'static str)> {
 }
 
 pub(super) const DATABASE: u32 = 5;
+/// The only tablespace, `pg_default`.
+pub(super) const TABLESPACE: u32 = 1_663;
 /// The catalog of relations, among the catalogs.
 pub(super) const PG_CLASS: u32 = 1_259;
 /// The oids of other catalogs whose objects depend on each other, or have comments.

@@ -10,7 +10,9 @@ select n.nspname, d.tableoid from pg_namespace n left join pg_description d on d
 select * from pg_largeobject;
 select * from pg_init_privs where privtype = 'x';
 select * from pg_seclabels;
-select oid, collname, collowner, collencoding from pg_collation where oid in (100, 950) order by 1;
+select oid, collname, collowner, collencoding, collcollate from pg_collation where oid in (100, 950) order by 1;
+select pg_tablespace_size('pg_default') > 0, pg_tablespace_size(1663) > 0;
+select pg_tablespace_size('nowhere');
 select acldefault('n', 10::oid) is null;
 select array_length(acldefault('f', 10::oid), 1), array_length(acldefault('r', 10::oid), 1);
 select acldefault('d', 6171::oid), acldefault('T', 6171::oid), acldefault('s', 6171::oid), acldefault('L', 6171::oid);

@@ -21,7 +21,8 @@ fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
     let rows = each.map(|(oid, name, provider)| {
         let row = Row::of(&TABLE).oid("oid", oid).text("collname", name).oid("collnamespace", 11);
         let row = row.oid("collowner", OWNER).letter("collprovider", provider).int4("collencoding", -1);
-        row.flag("collisdeterministic", true)
+        let row = row.flag("collisdeterministic", true);
+        if provider == b'c' { row.text("collcollate", name).text("collctype", name) } else { row }
     });
     Ok(rows.collect())
 }
