@@ -108,7 +108,7 @@ struct Aside<'a> {
     /// The filters of scans that have met many rows, by the scans' numbers.
     filters: Vec<row_filter::Warming>,
     /// System catalogs that were scanned, and the rows of those that were scanned again.
-    catalogs: Vec<(Computed, Option<Rc<Vec<Vec<Value>>>>)>,
+    catalogs: Vec<(Computed, Option<pipelined::CatalogRows>)>,
 }
 
 impl Aside<'_> {

@@ -8,6 +8,9 @@ use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
 use std::rc::Rc;
 
+/// The rows of a system catalog, for several scans.
+pub(super) type CatalogRows = Rc<Vec<Vec<Value>>>;
+
 impl<'a, W: Worker> Exec<'a, W> {
     /// Rows that the session computes: those of system catalogs.
     pub(super) fn computed_scan(
@@ -44,7 +47,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// The rows of a catalog that this run has scanned before, which a subquery may scan for each row around it.
-    fn scanned_before(&mut self, catalog: Computed) -> Result<Option<Rc<Vec<Vec<Value>>>>> {
+    fn scanned_before(&mut self, catalog: Computed) -> Result<Option<CatalogRows>> {
         let known = self.aside().catalogs.iter().position(|(known, _)| *known == catalog);
         let Some(at) = known else {
             self.aside().catalogs.push((catalog, None));
