@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Real clients against a server: tests/clients/run.sh [psql|pgbench|python|node|go|java|rust|secure]...
+# Real clients against a server: tests/clients/run.sh [psql|dump|pgbench|python|node|go|java|rust|secure]...
 #
 # Starts `scaledb serve`: the binary that SCALEDB names, or one that is built here. With REFERENCE=1 it uses the server of PGHOST and
 # PGPORT instead (what passes there and fails here is a miss). Installs what the clients need under target/clients, and tools
@@ -16,7 +16,7 @@ mkdir -p "$work"
 : > "$results"
 
 clients=("$@")
-if [ ${#clients[@]} -eq 0 ]; then clients=(psql pgbench python node go java rust secure); fi
+if [ ${#clients[@]} -eq 0 ]; then clients=(psql dump pgbench python node go java rust secure); fi
 
 servers=()
 trap 'for pid in "${servers[@]}"; do kill "$pid" 2> /dev/null || true; wait "$pid" 2> /dev/null || true; done' EXIT
@@ -173,6 +173,16 @@ run_psql() {
             echo "fail psql $name $(grep -c '^[-+][^-+]' "$work/psql/$name.diff") lines differ: see target/clients/psql/$name.diff"
         fi
     done
+}
+
+run_dump() {
+    if [ -n "${REFERENCE:-}" ]; then
+        echo "    not against the reference: it has other databases"
+        return 0
+    fi
+    need dump pg_dump=postgresql-client psql=postgresql-client || return 0
+    # shellcheck source=dump/cases.sh
+    . "$here/dump/cases.sh"
 }
 
 run_pgbench() {

@@ -122,7 +122,10 @@ impl Binder<'_> {
             return self.json_subscripts(value, subscripts);
         }
         let ty = value.ty;
-        let element = ty.element().ok_or_else(|| {
+        // a name has 64 bytes, from 0, whatever is in it
+        let bytes = matches!((ty.base, subscripts), (Base::Name, [Subscript::Index { .. }]));
+        let bytes = (bytes && !ty.array).then_some(Type::CHAR);
+        let element = ty.element().or(bytes).ok_or_else(|| {
             let what =
                 format!("cannot subscript type {} because it does not support subscripting", ty.sql_name());
             SqlError::new(SqlState::DATATYPE_MISMATCH, what)

@@ -72,7 +72,7 @@ impl Binder<'_> {
                 let barred = binder.scope().barred.len();
                 if matches!(kind, Kind::Right | Kind::Full) {
                     let scope = binder.scope();
-                    let left = scope.tables[tables.clone()].iter().flat_map(|table| &table.columns);
+                    let left = scope.tables[tables.clone()].iter().flat_map(ScopeTable::named);
                     let left: Vec<Slot> = left.map(|column| column.slot).collect();
                     scope.barred.extend(left);
                 }
@@ -300,7 +300,7 @@ impl Binder<'_> {
         let last = self.scope().tables.last();
         last.map_or_else(Label::default, |table| Label {
             alias: table.name.clone(),
-            columns: table.columns.iter().map(|column| column.name.clone()).collect(),
+            columns: table.named().map(|column| column.name.clone()).collect(),
         })
     }
 
@@ -313,6 +313,7 @@ impl Binder<'_> {
         }
         match self.find_relation(schema.as_deref(), &name) {
             Some(Relation::Table(desc)) => {
+                self.note_relation(object, desc.oid);
                 let alias_name = alias.map_or_else(|| name.clone(), |alias| fold(&alias.name));
                 let mut leaf = self.scan_of(desc.oid, &alias_name)?;
                 let columns = self.scope_columns(&leaf)?;
@@ -321,6 +322,7 @@ impl Binder<'_> {
                 Ok(Tree::Leaf(leaf))
             }
             Some(Relation::View(view)) => {
+                self.note_relation(object, view.oid);
                 self.relations.push(view.oid);
                 let query = crate::parse::query(&view.query)?;
                 let alias_name = alias.map_or_else(|| name.clone(), |alias| fold(&alias.name));
@@ -331,11 +333,13 @@ impl Binder<'_> {
                 let scopes = std::mem::take(&mut self.scopes);
                 let ctes = std::mem::take(&mut self.ctes);
                 let named = std::mem::take(&mut self.named);
+                let noted = self.noted.take();
                 let known = std::mem::replace(&mut self.known_columns, view.known.clone());
                 // its names mean what they meant when it was made
                 let naming = Naming::View(view.clone());
                 let bound = self.apart(naming, |binder| binder.deeper(|binder| binder.query(&query)));
                 self.known_columns = known;
+                self.noted = noted;
                 self.scopes = scopes;
                 self.ctes = ctes;
                 self.named = named;
@@ -353,6 +357,7 @@ impl Binder<'_> {
                 Ok(Tree::Leaf(Leaf::other(node, slots)))
             }
             Some(Relation::Sequence(sequence)) => {
+                self.note_relation(object, sequence.oid);
                 self.relations.push(sequence.oid);
                 let slots = self.new_slots(3);
                 let names = [("last_value", Type::INT8), ("log_cnt", Type::INT8), ("is_called", Type::BOOL)];
@@ -382,9 +387,13 @@ impl Binder<'_> {
             return Err(self.undefined(schema, name));
         };
         self.whole_catalog = true;
-        let slots = self.new_slots(names.len());
+        // behind its columns it has the oid of the catalog itself
+        let slots = self.new_slots(names.len() + 1);
         let columns = names.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
         self.add_table(schema.or(Some("pg_catalog")), alias, name, columns)?;
+        if let Some(table) = self.scope().tables.last_mut() {
+            table.system.push(column("tableoid", Type::OID, slots[names.len()]));
+        }
         let node = Node::ComputedScan { rows: source, slots: slots.clone(), label: self.label() };
         Ok(Tree::Leaf(Leaf::other(node, slots)))
     }

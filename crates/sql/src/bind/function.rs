@@ -635,6 +635,12 @@ impl Binder<'_> {
                 let columns = vec![("x".to_owned(), element), ("n".to_owned(), Type::INT4)];
                 Ok((SetCall::new(SetFn::Expand, vec![arg.expr]), columns))
             }
+            ("pg_options_to_table", 1) => {
+                let exprs = self.args_as(name, args, &[Type::array_of(Base::Text)])?;
+                let columns = ["option_name", "option_value"];
+                let columns = columns.map(|name| (name.to_owned(), Type::TEXT)).to_vec();
+                Ok((SetCall::new(SetFn::Options, exprs), columns))
+            }
             ("pg_get_keywords", 0) => {
                 let columns = [
                     ("word", Type::TEXT),

@@ -37,6 +37,7 @@ impl Binder<'_> {
                 schema: None,
                 name: table.desc.name.clone(),
                 columns: Self::columns_of(table, row),
+                system: Vec::new(),
                 scalar: false,
             }],
             ..Scope::default()

@@ -15,6 +15,7 @@ pub(crate) mod labels;
 pub(crate) mod literal;
 pub(crate) mod lock;
 pub(crate) mod names;
+pub(crate) mod noted;
 mod operator;
 pub(crate) mod query;
 mod routine;
@@ -160,6 +161,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) deepest: usize,
     /// In the query of a view: the columns of tables that a `*` means end at these numbers.
     pub(crate) known_columns: Vec<(u32, i16)>,
+    /// What names and stars in the text of the query mean, if somebody wants to know.
+    pub(crate) noted: Option<Vec<noted::Noted>>,
     /// Where names are looked up.
     pub(crate) naming: Naming,
     /// Whether the query at hand may be a statement that writes: WITH at the top, and what follows it.
@@ -241,6 +244,7 @@ impl<'b> Binder<'b> {
             relations: Vec::new(),
             whole_catalog: false,
             known_columns: Vec::new(),
+            noted: None,
             naming: Naming::Statement,
             depth: 0,
             deepest: 0,

@@ -47,6 +47,8 @@ pub(crate) struct ScopeTable {
     pub(crate) schema: Option<String>,
     pub(crate) name: String,
     pub(crate) columns: Vec<ScopeColumn>,
+    /// Columns that are found by their names, and that neither `*` nor a whole row has.
+    pub(crate) system: Vec<ScopeColumn>,
     /// Its name means its only column: the result of a function that makes no rows of several.
     pub(crate) scalar: bool,
 }
@@ -113,6 +115,13 @@ pub(crate) struct Scope {
     pub(crate) clause: &'static str,
 }
 
+impl ScopeTable {
+    /// All columns that have names.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &ScopeColumn> {
+        self.columns.iter().chain(&self.system)
+    }
+}
+
 impl Scope {
     /// The columns of some of its tables, as `*` shows them: those that USING has made come before the others of
     /// their join.
@@ -131,13 +140,13 @@ impl Scope {
 
     /// Notes that an outer join may leave out the rows of some of its tables.
     pub(crate) fn may_miss(&mut self, tables: Range<usize>) {
-        let columns = self.tables[tables].iter().flat_map(|table| &table.columns);
+        let columns = self.tables[tables].iter().flat_map(ScopeTable::named);
         self.missing.extend(columns.map(|column| column.slot));
     }
 
     /// All slots of its tables.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
-        self.tables.iter().flat_map(|table| table.columns.iter().map(|column| column.slot))
+        self.tables.iter().flat_map(|table| table.named().map(|column| column.slot))
     }
 }
 
@@ -171,7 +180,7 @@ impl Binder<'_> {
                     }
                     table_known = true;
                 }
-                for column in &scope_table.columns {
+                for column in scope_table.named() {
                     if column.name != name || table.is_none() && column.merged {
                         continue;
                     }

@@ -7,7 +7,7 @@ use super::{Binder, Output, Typed, unsupported};
 use crate::functions::RowForm;
 use crate::parse::marked;
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type};
-use sqlparser::ast::{Expr as Ast, SelectItem, SelectItemQualifiedWildcardKind};
+use sqlparser::ast::{Expr as Ast, SelectItem, SelectItemQualifiedWildcardKind, Spanned as _};
 
 /// Columns of a row that a query makes.
 const MAX_COLUMNS: usize = 1_664;
@@ -31,7 +31,7 @@ impl Binder<'_> {
         let mut output = Vec::new();
         for item in items {
             match item {
-                SelectItem::Wildcard(_) => {
+                SelectItem::Wildcard(options) => {
                     let tables = self.scope().tables.len();
                     if tables == 0 {
                         return Err(SqlError::new(
@@ -40,10 +40,11 @@ impl Binder<'_> {
                         ));
                     }
                     let shown = self.scope().shown(0..tables);
+                    self.note_star(options.wildcard_token.0.span, None, &shown);
                     self.expand(shown, &mut output);
                 }
-                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
-                    let (schema, name) = super::names::split(name)?;
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(object), _) => {
+                    let (schema, name) = super::names::split(object)?;
                     let tables = self.scope().tables.clone();
                     let table = tables
                         .iter()
@@ -61,7 +62,9 @@ impl Binder<'_> {
                         let what = format!("missing FROM-clause entry for table \"{name}\"");
                         SqlError::new(SqlState::UNDEFINED_TABLE, what)
                     })?;
-                    self.expand(table.columns.iter().map(ScopeColumn::shown).collect(), &mut output);
+                    let shown: Vec<Shown> = table.columns.iter().map(ScopeColumn::shown).collect();
+                    self.note_star(object.span(), Some(&name), &shown);
+                    self.expand(shown, &mut output);
                 }
                 SelectItem::UnnamedExpr(ast) if let Some(record) = marked::all_fields(ast) => {
                     let record = bind(self, &record)?;

@@ -97,10 +97,13 @@ impl Binder<'_> {
         asked: impl FnOnce() -> Asked,
         bind: impl FnOnce(&mut Self) -> Result<(Expr, Vec<Type>)>,
     ) -> Result<(Expr, Vec<Type>)> {
+        let noting = self.noted.is_some();
         let scope = self.scope();
         // the argument of an aggregate reads rows, and not groups
         let inside = scope.grouping.as_ref().is_some_and(|grouping| grouping.inside);
-        let Some(known) = scope.subqueries.as_ref().filter(|_| !inside) else { return bind(self) };
+        let known = scope.subqueries.as_ref().filter(|_| !inside);
+        // what is noted is noted of each by itself
+        let Some(known) = known.filter(|_| !noting) else { return bind(self) };
         let asked = asked();
         let address = super::labels::address(query);
         if let Some(known) = known.iter().find(|known| known.asked == asked && !known.volatile) {

@@ -42,7 +42,7 @@ mod window_frame;
 mod window_value;
 
 use crate::memory::{Memory, row_weight, weight};
-use crate::plan::{Node, Slot};
+use crate::plan::{Computed, Node, Slot};
 use context::Context;
 use scaledb_engine::{RowId, Worker};
 use scaledb_row::RowBuf;
@@ -107,6 +107,8 @@ struct Aside<'a> {
     members: Vec<Option<Rc<membership::Members>>>,
     /// The filters of scans that have met many rows, by the scans' numbers.
     filters: Vec<row_filter::Warming>,
+    /// System catalogs that were scanned, and the rows of those that were scanned again.
+    catalogs: Vec<(Computed, Option<pipelined::CatalogRows>)>,
 }
 
 impl Aside<'_> {

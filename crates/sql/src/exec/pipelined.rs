@@ -6,6 +6,10 @@ use crate::plan::expr::Expr;
 use crate::plan::{Computed, Cte, Node, SetCall, Slot};
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
+use std::rc::Rc;
+
+/// The rows of a system catalog, for several scans.
+pub(super) type CatalogRows = Rc<Vec<Vec<Value>>>;
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// Rows that the session computes: those of system catalogs.
@@ -15,6 +19,20 @@ impl<'a, W: Worker> Exec<'a, W> {
         slots: &[Slot],
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
+        if rows.follows_catalog()
+            && let Some(kept) = self.scanned_before(rows)?
+        {
+            for row in &*kept {
+                self.tick()?;
+                for (&slot, value) in slots.iter().zip(row) {
+                    self.frame[slot].clone_from(value);
+                }
+                if next(self)?.is_break() {
+                    return Ok(Flow::Break(()));
+                }
+            }
+            return Ok(Flow::Continue(()));
+        }
         let rows = self.context.host.computed(rows)?;
         for row in rows {
             self.tick()?;
@@ -26,6 +44,20 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
         }
         Ok(Flow::Continue(()))
+    }
+
+    /// The rows of a catalog that this run has scanned before, which a subquery may scan for each row around it.
+    fn scanned_before(&mut self, catalog: Computed) -> Result<Option<CatalogRows>> {
+        let known = self.aside().catalogs.iter().position(|(known, _)| *known == catalog);
+        let Some(at) = known else {
+            self.aside().catalogs.push((catalog, None));
+            return Ok(None);
+        };
+        if self.aside().catalogs[at].1.is_none() {
+            let rows = Rc::new(self.context.host.computed(catalog)?);
+            self.aside().catalogs[at].1 = Some(rows);
+        }
+        Ok(self.aside().catalogs[at].1.clone())
     }
 
     /// VALUES.

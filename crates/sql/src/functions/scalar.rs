@@ -327,8 +327,16 @@ fn narrow(value: &Value, ty: Type) -> Value {
     }
 }
 
-/// `array[i]`, `array[i][j]`.
+/// The bytes of a name, zeros included.
+const NAME_BYTES: usize = 64;
+
+/// `array[i]`, `array[i][j]`; `name[i]` is a byte.
 fn subscript(args: &[Value]) -> Value {
+    if let (Value::Text(name), Some(number)) = (&args[0], args[1].as_i64()) {
+        let number = usize::try_from(number).ok().filter(|number| *number < NAME_BYTES);
+        let byte = number.map(|number| name.as_bytes().get(number).copied().unwrap_or(0));
+        return byte.map_or(Value::Null, Value::Char);
+    }
     let Value::Array(array) = &args[0] else { return Value::Null };
     let mut subscripts = [0; MAX_DIMENSIONS];
     for (subscript, arg) in subscripts.iter_mut().zip(&args[1..]) {

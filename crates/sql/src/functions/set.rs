@@ -29,6 +29,8 @@ pub(crate) enum SetFn {
     /// The elements of an array, and their numbers from 1.
     Expand,
     Keywords,
+    /// Options of a foreign object, `name=value` each: names and values.
+    Options,
     /// One row with the value.
     One,
     /// The rows, or the only one, of a function that somebody has written.
@@ -40,16 +42,13 @@ pub(crate) type Columns = &'static [(&'static str, Type)];
 
 /// Whether a name is that of a function that returns a set.
 pub(crate) fn returns_set(name: &str) -> bool {
-    let known = [
-        "unnest",
-        "generate_series",
-        "generate_subscripts",
-        "_pg_expandarray",
-        "pg_get_keywords",
-        "pg_listening_channels",
-    ];
+    let known = ["unnest", "generate_series", "generate_subscripts", "pg_listening_channels"];
+    let of_catalogs = ["_pg_expandarray", "pg_get_keywords", "pg_options_to_table"];
     let of_texts = ["string_to_table", "regexp_split_to_table", "regexp_matches"];
-    known.contains(&name) || of_texts.contains(&name) || SetFn::of_json(name).is_some()
+    known.contains(&name)
+        || of_catalogs.contains(&name)
+        || of_texts.contains(&name)
+        || SetFn::of_json(name).is_some()
 }
 
 /// A function that makes rows of objects: its name, the type that it takes, and whether it takes several objects.
@@ -127,6 +126,18 @@ impl SetFn {
                 for (at, value) in array.values().iter().enumerate() {
                     let number = Value::Int4(i32::try_from(at + 1).unwrap_or(i32::MAX));
                     if next(vec![value.clone(), number])?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+            }
+            Self::Options => {
+                let Value::Array(array) = &args[0] else { return done };
+                for option in array.values().iter().filter_map(Value::as_str) {
+                    let (name, value) = match option.split_once('=') {
+                        Some((name, value)) => (name, Value::text(value)),
+                        None => (option, Value::Null),
+                    };
+                    if next(vec![Value::text(name), value])?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }

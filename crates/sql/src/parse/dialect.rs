@@ -271,7 +271,7 @@ impl Dialect for Bounded {
     }
 
     fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
-        sequence::create(parser)
+        sequence::create(parser).or_else(|| sequence::alter_table(parser))
     }
 
     fn parse_column_option(

@@ -13,11 +13,13 @@ pub mod lex;
 pub(crate) mod like;
 pub(crate) mod locking;
 pub(crate) mod marked;
+pub(crate) mod named;
 mod nesting;
 pub(crate) mod normalize;
 pub(crate) mod plpgsql;
+mod quantified;
 pub(crate) mod routine;
-mod sequence;
+pub(crate) mod sequence;
 pub(crate) mod set_schema;
 mod strings;
 mod table;
@@ -112,7 +114,7 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let tokens = Tokenizer::new(dialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| error_of(error.into(), text))?;
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
-    let tokens = table::rewrite(strings::rewrite(tokens));
+    let tokens = quantified::rewrite(table::rewrite(strings::rewrite(tokens)));
     let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(tokens))));
     Ok(parser.with_tokens_with_locations(marked::rewrite(tokens)))
 }
@@ -132,7 +134,7 @@ pub(crate) fn position_of(text: &str, line: u64, column: u64) -> u32 {
 }
 
 /// The byte at a line and column.
-fn offset_of(text: &str, line: u64, column: u64) -> usize {
+pub(crate) fn offset_of(text: &str, line: u64, column: u64) -> usize {
     let mut rest = text;
     for _ in 1..line {
         rest = rest.split_once('\n').map_or("", |(_, rest)| rest);

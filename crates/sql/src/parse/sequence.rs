@@ -1,7 +1,9 @@
 //! Options of sequences: PostgreSQL takes them in any order, the general parser in one.
 
+use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    ColumnOption, Expr, GeneratedAs, Ident, ObjectName, SequenceOptions, Statement, UnaryOperator,
+    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnOption, Expr, GeneratedAs, Ident,
+    ObjectName, ObjectNamePart, SequenceOptions, Statement, UnaryOperator,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -38,17 +40,55 @@ fn rest(parser: &mut Parser<'_>, temporary: bool) -> Result<Statement, ParserErr
     Ok(Statement::CreateSequence { temporary, if_not_exists, name, data_type, sequence_options, owned_by })
 }
 
+/// ALTER TABLE, if the parser is at one.
+pub(super) fn alter_table(parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
+    if !parser.parse_keywords(&[Keyword::ALTER, Keyword::TABLE]) {
+        return None;
+    }
+    let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+    let only = parser.parse_keyword(Keyword::ONLY);
+    let operations = |parser: &mut Parser<'_>| {
+        let name = parser.parse_object_name(false)?;
+        let operations = parser.parse_comma_separated(|parser| match add_identity(parser) {
+            Some(operation) => operation,
+            None => parser.parse_alter_table_operation(),
+        })?;
+        let end_token = AttachedToken(parser.get_current_token().clone());
+        let (location, on_cluster, table_type) = (None, None, None);
+        let alter =
+            AlterTable { name, if_exists, only, operations, location, on_cluster, table_type, end_token };
+        Ok(Statement::AlterTable(alter))
+    };
+    Some(operations(parser))
+}
+
+/// ALTER COLUMN .. ADD GENERATED .. AS IDENTITY, if the parser is at it.
+fn add_identity(parser: &mut Parser<'_>) -> Option<Result<AlterTableOperation, ParserError>> {
+    let is = |at: usize, keyword: Keyword| matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word) if word.keyword == keyword);
+    let column = if is(1, Keyword::COLUMN) { 2 } else { 1 };
+    if !is(0, Keyword::ALTER) || !is(column + 1, Keyword::ADD) || !is(column + 2, Keyword::GENERATED) {
+        return None;
+    }
+    (0..column).for_each(|_| parser.advance_token());
+    let operation = |parser: &mut Parser<'_>| {
+        let column_name = parser.parse_identifier()?;
+        parser.advance_token();
+        let Some((generated_as, options)) = generated_as_identity(parser) else {
+            return parser.expected_ref("AS IDENTITY", parser.peek_token_ref());
+        };
+        let op = AlterColumnOperation::AddGenerated {
+            generated_as: Some(generated_as),
+            sequence_options: Some(options?),
+        };
+        Ok(AlterTableOperation::AlterColumn { column_name, op })
+    };
+    Some(operation(parser))
+}
+
 /// GENERATED .. AS IDENTITY, if the parser is at it.
 pub(super) fn identity(parser: &mut Parser<'_>) -> Option<Result<ColumnOption, ParserError>> {
-    use Keyword::{ALWAYS, AS, BY, DEFAULT, GENERATED, IDENTITY};
-    let generated_as = if parser.parse_keywords(&[GENERATED, ALWAYS, AS, IDENTITY]) {
-        GeneratedAs::Always
-    } else if parser.parse_keywords(&[GENERATED, BY, DEFAULT, AS, IDENTITY]) {
-        GeneratedAs::ByDefault
-    } else {
-        return None;
-    };
-    Some(in_parentheses(parser).map(|options| ColumnOption::Generated {
+    let (generated_as, options) = generated_as_identity(parser)?;
+    Some(options.map(|options| ColumnOption::Generated {
         generated_as,
         sequence_options: Some(options),
         generation_expr: None,
@@ -57,11 +97,57 @@ pub(super) fn identity(parser: &mut Parser<'_>) -> Option<Result<ColumnOption, P
     }))
 }
 
+/// The kind of an identity column, and the options of its sequence.
+type AsIdentity = (GeneratedAs, Result<Vec<SequenceOptions>, ParserError>);
+
+fn generated_as_identity(parser: &mut Parser<'_>) -> Option<AsIdentity> {
+    use Keyword::{ALWAYS, AS, BY, DEFAULT, GENERATED, IDENTITY};
+    let generated_as = if parser.parse_keywords(&[GENERATED, ALWAYS, AS, IDENTITY]) {
+        GeneratedAs::Always
+    } else if parser.parse_keywords(&[GENERATED, BY, DEFAULT, AS, IDENTITY]) {
+        GeneratedAs::ByDefault
+    } else {
+        return None;
+    };
+    Some((generated_as, in_parentheses(parser)))
+}
+
+/// The name that the sequence of an identity column is to have, which the syntax tree has no place for: an increment
+/// that is no number.
+fn named(name: ObjectName) -> Result<SequenceOptions, ParserError> {
+    let parts = name.0.into_iter().map(|part| match part {
+        ObjectNamePart::Identifier(ident) => Ok(ident),
+        ObjectNamePart::Function(_) => Err(ParserError::ParserError("a function in a name".to_owned())),
+    });
+    Ok(SequenceOptions::IncrementBy(Expr::CompoundIdentifier(parts.collect::<Result<_, _>>()?), false))
+}
+
+/// The name among the options of the sequence of an identity column, and the others.
+pub(crate) fn split_name(options: &[SequenceOptions]) -> (Option<ObjectName>, Vec<SequenceOptions>) {
+    let mut name = None;
+    let mut others = Vec::with_capacity(options.len());
+    for option in options {
+        match option {
+            SequenceOptions::IncrementBy(Expr::CompoundIdentifier(parts), _) => {
+                name = Some(ObjectName::from(parts.clone()));
+            }
+            other => others.push(other.clone()),
+        }
+    }
+    (name, others)
+}
+
 fn in_parentheses(parser: &mut Parser<'_>) -> Result<Vec<SequenceOptions>, ParserError> {
     let mut options = Vec::new();
     if parser.consume_token(&Token::LParen) {
-        while let Some(option) = option(parser)? {
-            options.push(option);
+        loop {
+            if parser.parse_keywords(&[Keyword::SEQUENCE, Keyword::NAME]) {
+                options.push(named(parser.parse_object_name(false)?)?);
+            } else if let Some(option) = option(parser)? {
+                options.push(option);
+            } else {
+                break;
+            }
         }
         parser.expect_token(&Token::RParen)?;
     }

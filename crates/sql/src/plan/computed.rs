@@ -9,7 +9,28 @@ pub(crate) enum Computed {
     Sequence(u32),
 }
 
+/// Catalogs whose rows change with the catalog of the transaction only, which no statement does that scans them.
+const OF_CATALOG: [&str; 12] = [
+    "pg_attrdef",
+    "pg_attribute",
+    "pg_class",
+    "pg_constraint",
+    "pg_depend",
+    "pg_description",
+    "pg_enum",
+    "pg_index",
+    "pg_namespace",
+    "pg_proc",
+    "pg_trigger",
+    "pg_type",
+];
+
 impl Computed {
+    /// Whether its rows are the same as long as a statement runs.
+    pub(crate) fn follows_catalog(self) -> bool {
+        matches!(self, Self::Catalog { schema: "pg_catalog", name, .. } if OF_CATALOG.contains(&name))
+    }
+
     /// The name, for EXPLAIN.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -51,6 +51,7 @@ impl SetCall {
             SetFn::Subscripts => "generate_subscripts",
             SetFn::Expand => "_pg_expandarray",
             SetFn::Keywords => "pg_get_keywords",
+            SetFn::Options => "pg_options_to_table",
             SetFn::One => "function",
             SetFn::Routine(desc) => &desc.name,
         }

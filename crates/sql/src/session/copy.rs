@@ -114,7 +114,7 @@ impl<E: Engine> Session<E> {
         let list: Vec<String> = names.iter().map(|name| quoted(name)).collect();
         let params: Vec<String> = (1..=names.len()).map(|number| format!("${number}")).collect();
         let text = format!(
-            "INSERT INTO {}.{} ({}) VALUES ({})",
+            "INSERT INTO {}.{} ({}) OVERRIDING SYSTEM VALUE VALUES ({})",
             quoted(&desc.schema),
             quoted(&desc.name),
             list.join(", "),

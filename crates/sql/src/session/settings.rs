@@ -142,11 +142,13 @@ const KNOWN: &[Known] = &[
 /// Settings of [`KNOWN`] that change something: the others, and those of [`IDLE`], are for PostgreSQL's planner,
 /// storage and log.
 #[rustfmt::skip]
+// without policies `row_security` is what it says, either way
 const EFFECTIVE: &[&str] = &[
     "application_name", "client_encoding", "datestyle", "default_transaction_read_only", "intervalstyle",
-    "standard_conforming_strings", "timezone", "bytea_output", "client_min_messages", "compat_ignore_privileges",
+    "standard_conforming_strings", "timezone", "bytea_output", "check_function_bodies", "client_min_messages",
+    "compat_ignore_privileges",
     "default_transaction_isolation", "extra_float_digits", IDLE_IN_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, "log_min_duration_statement", "log_statement",
-    "search_path", STATEMENT_TIMEOUT, "synchronous_commit", "temp_file_limit", "track_statements",
+    "row_security", "search_path", STATEMENT_TIMEOUT, "synchronous_commit", "temp_file_limit", "track_statements",
     "transaction_deferrable", "transaction_isolation", "transaction_read_only", "work_mem",
 ];
 

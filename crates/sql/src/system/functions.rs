@@ -2,15 +2,18 @@
 
 use super::Facts;
 use super::oids::{
-    DATABASE, DATABASE_OWNER, OWNER, PG_CONSTRAINT, PG_PROC, PG_TRIGGER, TEMPORARY_SCHEMA, schema_of_oid,
-    schema_oid, type_functions,
+    DATABASE, DATABASE_OWNER, OWNER, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC, PG_TRIGGER, TABLESPACE,
+    TEMPORARY_SCHEMA, rule_of, schema_of_oid, schema_oid, type_functions,
 };
+use super::printed::{printed_expression, without_parentheses};
 use super::routines;
+use super::seen::{leads_to, seen, seen_expression, seen_query, seen_routine, seen_type};
 use crate::bind::names::{is_temporary, own_schema, parse_type, split_text};
 use crate::functions::SessionFn;
 use crate::parse::lex::quoted;
-use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, Relation, TableDesc};
-use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, Relation, TableDesc, ViewDesc};
+use scaledb_types::{Array, Base, Result, SqlError, SqlState, Type, Value};
+use std::sync::Arc;
 
 /// What `version()` answers.
 const VERSION: &str = concat!("PostgreSQL 15.0 (ScaleDB ", env!("CARGO_PKG_VERSION"), ")");
@@ -32,6 +35,7 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
             | "pg_get_function_sqlbody"
             | "pg_get_function_arguments"
             | "pg_get_function_identity_arguments"
+            | "pg_get_ruledef"
             | "pg_get_triggerdef"
             | "pg_get_serial_sequence"
             | "to_regclass"
@@ -77,9 +81,9 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
         | "pg_get_function_identity_arguments" => {
             let desc = oid.and_then(|oid| catalog.routine(oid));
             let text = desc.and_then(|desc| match function.name {
-                "pg_get_functiondef" => Some(routines::definition(catalog, desc)),
-                "pg_get_function_result" => routines::result(catalog, desc),
-                name => Some(routines::arguments(catalog, desc, name == "pg_get_function_arguments")),
+                "pg_get_functiondef" => Some(routines::definition(facts, desc)),
+                "pg_get_function_result" => routines::result(facts, desc),
+                name => Some(routines::arguments(facts, desc, name == "pg_get_function_arguments")),
             });
             text.map_or(Value::Null, Value::from)
         }
@@ -89,7 +93,7 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             let pretty = args.get(1).is_some_and(Value::is_true);
             let found = catalog.tables().find_map(|table| {
                 let trigger = table.triggers.iter().find(|trigger| Some(trigger.oid) == oid)?;
-                Some(routines::trigger(catalog, table, trigger, pretty))
+                Some(routines::trigger(facts, table, trigger, pretty))
             });
             found.map_or(Value::Null, Value::from)
         }
@@ -97,11 +101,15 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             let own = facts.path().iter().find(|schema| is_temporary(schema));
             Value::Oid(own.map_or(0, |schema| schema_oid(catalog, schema)))
         }
+        "acldefault" => match (&args[0], &args[1]) {
+            (Value::Char(kind), Value::Oid(owner)) => default_privileges(facts, *kind, *owner)?,
+            _ => Value::Null,
+        },
         "pg_is_other_temp_schema" => oid.map_or(Value::Null, |oid| is_other_temporary(facts, oid)),
         "pg_get_userbyid" => oid.map_or(Value::Null, |oid| user_name(facts, oid)),
         "format_type" => format_type(facts, oid, args.get(1).and_then(Value::as_i64)),
         "pg_get_expr" => match (text, args.get(2).is_some_and(Value::is_true)) {
-            (Some(text), true) => Value::from(super::printed::without_parentheses(text)),
+            (Some(text), true) => Value::from(without_parentheses(text)),
             _ => args[0].clone(),
         },
         "pg_get_indexdef" => index_text(facts, oid, args),
@@ -110,14 +118,30 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             oid.and_then(|oid| constraint_definition(facts, oid, pretty)).map_or(Value::Null, Value::from)
         }
         "pg_get_viewdef" => match named_oid(facts, &args[0])?.and_then(|oid| catalog.get(oid)) {
-            Some(Relation::View(view)) => Value::text(format!("{};", view.query)),
+            Some(Relation::View(view)) => Value::from(format!("{};", seen_query(facts, view)?)),
             _ => Value::Null,
         },
+        "pg_get_ruledef" => {
+            let mut views = catalog.views();
+            let found = views.find(|view| Some(rule_of(view.oid)) == oid);
+            found.map_or(Ok(Value::Null), |view| rule(facts, view, args.get(1)))?
+        }
+        // there are no such objects
+        "pg_operator_is_visible"
+        | "pg_opclass_is_visible"
+        | "pg_opfamily_is_visible"
+        | "pg_conversion_is_visible"
+        | "pg_statistics_obj_is_visible"
+        | "pg_ts_config_is_visible"
+        | "pg_ts_dict_is_visible"
+        | "pg_ts_parser_is_visible"
+        | "pg_ts_template_is_visible" => Value::Null,
         "pg_relation_size" | "pg_table_size" | "pg_indexes_size" | "pg_total_relation_size" => {
             let Some(oid) = oid else { return Ok(Value::Null) };
             size(facts, function.name, oid, args.get(1))?
         }
         "pg_database_size" => database_size(facts, &args[0])?,
+        "pg_tablespace_size" => tablespace_size(facts, &args[0])?,
         "pg_get_serial_sequence" => {
             serial_sequence(catalog, facts.path(), text, args.get(1).and_then(Value::as_str))?
         }
@@ -146,6 +170,62 @@ fn is_other_temporary(facts: &dyn Facts, oid: u32) -> Value {
     Value::Bool(oid & TEMPORARY_SCHEMA != 0 && !own)
 }
 
+/// What may be done with an object of a kind whose privileges nobody has changed.
+///
+/// # Errors
+/// XX000 for a letter that stands for no kind.
+fn default_privileges(facts: &dyn Facts, kind: u8, owner: u32) -> Result<Value> {
+    let (everyone, own) = match kind {
+        b'c' => ("", ""),
+        b'r' => ("", "arwdDxt"),
+        b's' => ("", "rwU"),
+        b'd' => ("Tc", "CTc"),
+        b'f' => ("X", "X"),
+        b'l' | b'T' => ("U", "U"),
+        b'L' => ("", "rw"),
+        b'n' => ("", "UC"),
+        b't' => ("", "C"),
+        b'F' | b'S' => ("", "U"),
+        b'p' => ("", "sA"),
+        other => {
+            let what = format!("unrecognized object type abbreviation: {}", char::from(other));
+            return Err(SqlError::internal(what));
+        }
+    };
+    let by = role_name(facts, owner).map_or_else(|| owner.to_string(), |name| quoted(&name));
+    let item = |to: &str, rights: &str| Value::from(format!("{to}={rights}/{by}"));
+    let mut items = Vec::new();
+    if !everyone.is_empty() {
+        items.push(item("", everyone));
+    }
+    if !own.is_empty() {
+        items.push(item(&by, own));
+    }
+    Ok(Value::Array(Arc::new(Array::new(Type::TEXT, items))))
+}
+
+/// CREATE RULE of the rule of a view.
+///
+/// # Errors
+/// What is wrong with the query.
+fn rule(facts: &dyn Facts, view: &Arc<ViewDesc>, pretty: Option<&Value>) -> Result<Value> {
+    let name = match pretty.is_some_and(Value::is_true) {
+        true => seen(facts, &view.schema, &view.name),
+        false => format!("{}.{}", quoted(&view.schema), quoted(&view.name)),
+    };
+    let query = seen_query(facts, view)?;
+    Ok(format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {name} DO INSTEAD {query};").into())
+}
+
+/// The name of a role.
+fn role_name(facts: &dyn Facts, oid: u32) -> Option<String> {
+    match oid {
+        OWNER => Some(facts.names().0.to_owned()),
+        DATABASE_OWNER => Some("pg_database_owner".to_owned()),
+        _ => None,
+    }
+}
+
 /// The routine of a name.
 ///
 /// # Errors
@@ -167,11 +247,7 @@ fn routine_named(facts: &dyn Facts, text: &str) -> Result<Option<u32>> {
 
 /// The name of a user.
 fn user_name(facts: &dyn Facts, oid: u32) -> Value {
-    match oid {
-        OWNER => Value::text(facts.names().0),
-        DATABASE_OWNER => Value::text("pg_database_owner"),
-        oid => Value::from(format!("unknown (OID={oid})")),
-    }
+    role_name(facts, oid).map_or_else(|| format!("unknown (OID={oid})").into(), Value::from)
 }
 
 /// CREATE INDEX of an index, or one of its columns.
@@ -180,11 +256,11 @@ fn index_text(facts: &dyn Facts, oid: Option<u32>, args: &[Value]) -> Value {
     match (table, args.get(1).and_then(Value::as_i64).unwrap_or(0)) {
         (Some((table, oid)), 0) => {
             let pretty = args.get(2).is_some_and(Value::is_true) && is_visible(facts, table.oid);
-            index_definition(table, oid, !pretty).map_or(Value::Null, Value::from)
+            index_definition(facts, table, oid, !pretty).map_or(Value::Null, Value::from)
         }
         (Some((table, oid)), column) => {
             let plain = !args.get(2).is_some_and(Value::is_true);
-            index_column(table, oid, column, plain).map_or(Value::Null, Value::from)
+            index_column(facts, table, oid, column, plain).map_or(Value::Null, Value::from)
         }
         (None, _) => Value::Null,
     }
@@ -197,17 +273,10 @@ fn format_type(facts: &dyn Facts, oid: Option<u32>, typmod: Option<i64>) -> Valu
         _ if oid == 0 => Value::text("-"),
         _ if oid == routines::TRIGGER => Value::text("trigger"),
         (None, _) => Value::text("???"),
-        (Some(ty), Some(typmod)) => with_schema(facts, ty, ty.with_typmod(typmod).to_string()).into(),
-        (Some(ty), None) => with_schema(facts, ty, ty.sql_name()).into(),
-    }
-}
-
-/// The name of a type with its schema, if the search path does not lead to it.
-fn with_schema(facts: &dyn Facts, ty: Type, name: String) -> String {
-    let Base::Enum(definition) = ty.base else { return name };
-    match facts.catalog().enum_of(definition.oid()) {
-        Some(desc) if !is_visible(facts, desc.oid) => format!("{}.{name}", quoted(&desc.schema)),
-        _ => name,
+        (Some(ty), Some(typmod)) if !matches!(ty.base, Base::Enum(_)) => {
+            ty.with_typmod(typmod).to_string().into()
+        }
+        (Some(ty), _) => seen_type(facts, ty).into(),
     }
 }
 
@@ -221,6 +290,19 @@ fn database_size(facts: &dyn Facts, database: &Value) -> Result<Value> {
         other => {
             let what = format!("database \"{}\" does not exist", other.as_str().unwrap_or_default());
             Err(SqlError::new(SqlState::INVALID_CATALOG_NAME, what))
+        }
+    }
+}
+
+/// The memory of a tablespace: all is in the one that there is.
+fn tablespace_size(facts: &dyn Facts, tablespace: &Value) -> Result<Value> {
+    match tablespace {
+        Value::Oid(TABLESPACE) => Ok(bytes(facts.memory())),
+        Value::Null | Value::Oid(_) => Ok(Value::Null),
+        named if named.as_str() == Some("pg_default") => Ok(bytes(facts.memory())),
+        other => {
+            let what = format!("tablespace \"{}\" does not exist", other.as_str().unwrap_or_default());
+            Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what))
         }
     }
 }
@@ -259,12 +341,8 @@ fn description(catalog: &Catalog, function: &str, oid: u32, named: Option<&Value
 
 /// Whether a relation, an index or an enum type is found by its bare name.
 fn is_visible(facts: &dyn Facts, oid: u32) -> bool {
-    let (catalog, path) = (facts.catalog(), facts.path());
-    let Some((schema, name)) = name_of(catalog, oid) else { return false };
-    // the first one along the path is meant
-    let has = |known: &&String| catalog.is_taken(known, &name) || **known == schema;
-    let (system, own): (Vec<&String>, Vec<_>) = path.iter().partition(|known| *known == "pg_catalog");
-    own.into_iter().chain(system).find(has).is_some_and(|first| *first == schema)
+    let Some((schema, name)) = name_of(facts.catalog(), oid) else { return false };
+    leads_to(facts.catalog(), facts.path(), &schema, &name)
 }
 
 /// What COMMENT ON has said about an object of a catalog, or of any; or about a column of it.
@@ -274,6 +352,7 @@ fn comment(catalog: &Catalog, oid: u32, class: Option<&str>, number: i32) -> Val
         let of_class = class.is_none_or(|class| {
             let kind = match comment.class {
                 PG_CONSTRAINT => "pg_constraint",
+                PG_NAMESPACE => "pg_namespace",
                 PG_PROC => "pg_proc",
                 PG_TRIGGER => "pg_trigger",
                 _ => "pg_class",
@@ -419,15 +498,12 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
     let Value::Oid(oid) = value else { return Ok(Value::Null) };
     Ok(Value::from(match from.base {
         Base::Regclass => match name_of(catalog, *oid) {
-            Some((schema, name)) if !is_visible(facts, *oid) => {
-                format!("{}.{}", quoted(&schema), quoted(&name))
-            }
-            Some((_, name)) => quoted(&name),
+            Some((schema, name)) => seen(facts, &schema, &name),
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
         },
         Base::Regtype => match catalog.type_of_oid(*oid) {
-            Some(ty) => with_schema(facts, ty, ty.sql_name()),
+            Some(ty) => seen_type(facts, ty),
             None if *oid == 0 => "-".to_owned(),
             None if *oid == routines::TRIGGER => "trigger".to_owned(),
             None => oid.to_string(),
@@ -441,11 +517,7 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
         Base::Regrole if *oid == DATABASE_OWNER => "pg_database_owner".to_owned(),
         Base::Regproc => match type_functions().find(|(known, _)| known == oid) {
             Some((_, name)) => name.to_owned(),
-            None if let Some(desc) = catalog.routine(*oid) => {
-                let seen = facts.path().contains(&desc.schema);
-                let schema = if seen { String::new() } else { format!("{}.", quoted(&desc.schema)) };
-                format!("{schema}{}", quoted(&desc.name))
-            }
+            None if let Some(desc) = catalog.routine(*oid) => seen_routine(facts, &desc.schema, &desc.name),
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
         },
@@ -463,18 +535,23 @@ fn columns_of(table: &TableDesc, oid: u32) -> Option<(&str, bool, &[scaledb_cata
 }
 
 /// CREATE INDEX of an index.
-pub(super) fn index_definition(table: &TableDesc, oid: u32, with_schema: bool) -> Option<String> {
+pub(super) fn index_definition(
+    facts: &dyn Facts,
+    table: &TableDesc,
+    oid: u32,
+    with_schema: bool,
+) -> Option<String> {
     let (name, unique, columns) = columns_of(table, oid)?;
     let index = table.indexes.iter().find(|index| index.oid == oid);
     let predicate = index.and_then(|index| index.predicate.as_ref()).map(|predicate| {
-        let printed = super::printed::printed_expression(&predicate.text);
-        let shown = if with_schema { printed } else { super::printed::without_parentheses(&printed) };
+        let printed = printed_expression(&seen_expression(facts, &predicate.text));
+        let shown = if with_schema { printed } else { without_parentheses(&printed) };
         format!(" WHERE {shown}")
     });
     let columns: Vec<String> = columns
         .iter()
         .map(|column| {
-            let mut text = key_column(table, column.attnum, with_schema);
+            let mut text = key_column(facts, table, column.attnum, with_schema);
             if column.descending {
                 text.push_str(" DESC");
             }
@@ -491,20 +568,21 @@ pub(super) fn index_definition(table: &TableDesc, oid: u32, with_schema: bool) -
     Some(format!("CREATE {unique}INDEX {name} ON {table} USING btree ({columns}){predicate}"))
 }
 
-fn index_column(table: &TableDesc, oid: u32, number: i64, plain: bool) -> Option<String> {
+fn index_column(facts: &dyn Facts, table: &TableDesc, oid: u32, number: i64, plain: bool) -> Option<String> {
     let (_, _, columns) = columns_of(table, oid)?;
     let column = columns.get(usize::try_from(number - 1).ok()?)?;
-    Some(key_column(table, column.attnum, plain))
+    Some(key_column(facts, table, column.attnum, plain))
 }
 
 /// A column of an index, as CREATE INDEX has it: an expression that is no call stands in parentheses, besides those
 /// that it is printed with if it is to be `plain`.
-fn key_column(table: &TableDesc, attnum: i16, plain: bool) -> String {
+fn key_column(facts: &dyn Facts, table: &TableDesc, attnum: i16, plain: bool) -> String {
     let Some(text) = table.key_expression(attnum) else { return quoted(table.column_name(attnum)) };
+    let text = &seen_expression(facts, text);
     let is_call = crate::parse::expression(text).is_ok_and(|expr| crate::parse::is_call(&expr));
     match (is_call, plain) {
         (true, _) => text.to_owned(),
-        (false, true) => format!("({})", super::printed::printed_expression(text)),
+        (false, true) => format!("({})", printed_expression(text)),
         (false, false) => format!("({text})"),
     }
 }
@@ -530,11 +608,10 @@ fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -> Option<St
             return Some(format!("{kind} ({columns}){when}"));
         }
         if let Some(check) = table.checks.iter().find(|check| check.oid == oid) {
-            let expression = &check.expression;
-            return Some(if pretty {
-                format!("CHECK ({expression})")
-            } else {
-                format!("CHECK (({expression}))")
+            let expression = without_parentheses(&seen_expression(facts, &check.expression));
+            return Some(match pretty {
+                true => format!("CHECK ({expression})"),
+                false => format!("CHECK ({})", printed_expression(&expression)),
             });
         }
         if let Some(key) = table.foreign_keys.iter().find(|key| key.oid == oid) {
@@ -546,14 +623,10 @@ fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -> Option<St
 
 fn foreign_key(facts: &dyn Facts, table: &TableDesc, key: &ForeignKeyDesc) -> String {
     let to = facts.catalog().table(key.table);
-    let named = |to: &TableDesc| match is_visible(facts, to.oid) {
-        true => quoted(&to.name),
-        false => format!("{}.{}", quoted(&to.schema), quoted(&to.name)),
-    };
     let mut text = format!(
         "FOREIGN KEY ({}) REFERENCES {}({})",
         names(table, key.columns.iter().copied()),
-        to.map_or(String::new(), |to| named(to)),
+        to.map_or(String::new(), |to| seen(facts, &to.schema, &to.name)),
         to.map_or(String::new(), |to| names(to, key.referred.iter().copied()))
     );
     if key.full {

@@ -6,9 +6,11 @@ mod oids;
 mod pg_catalog;
 pub(crate) mod printed;
 mod routines;
+mod seen;
 mod table;
 
 use crate::activity::Known;
+use crate::bind::Lookup;
 use crate::counts::{Collected, RelationSize, TableNumbers};
 use crate::plan::Computed;
 use crate::reclamation::Reclamation;
@@ -23,6 +25,8 @@ use table::SystemCatalog;
 pub(crate) trait Facts {
     /// The catalog of the transaction.
     fn catalog(&self) -> &Catalog;
+    /// Where statements find tables.
+    fn lookup(&self) -> &dyn Lookup;
     /// The schemas to look names up in.
     fn path(&self) -> &[String];
     /// All settings.
@@ -72,7 +76,7 @@ fn all() -> impl Iterator<Item = (&'static str, &'static str, u32, &'static [(&'
     tables().map(|table| (table.schema, table.name, table.oid, table.columns))
 }
 
-/// The rows of a catalog.
+/// The rows of a catalog, each with the oid of the catalog behind its columns.
 ///
 /// # Errors
 /// The engine's.
@@ -81,7 +85,11 @@ pub(crate) fn rows(facts: &dyn Facts, table: Computed) -> Result<Vec<Vec<Value>>
         Computed::Catalog { number, .. } => {
             let table =
                 tables().nth(number).ok_or_else(|| SqlError::internal("a catalog that is not there"))?;
-            Ok((table.rows)(facts)?.into_iter().map(|row| row.values).collect())
+            let with_oid = |mut row: table::Row| {
+                row.values.push(Value::Oid(table.oid));
+                row.values
+            };
+            Ok((table.rows)(facts)?.into_iter().map(with_oid).collect())
         }
         Computed::Sequence(oid) => {
             let (last, called) = facts.sequence(oid)?;

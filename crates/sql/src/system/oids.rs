@@ -27,15 +27,31 @@ pub(super) fn type_functions() -> impl Iterator<Item = (u32, &'static str)> {
 }
 
 pub(super) const DATABASE: u32 = 5;
+/// The only tablespace, `pg_default`.
+pub(super) const TABLESPACE: u32 = 1_663;
 /// The catalog of relations, among the catalogs.
 pub(super) const PG_CLASS: u32 = 1_259;
-/// The oid of the catalog of constraints, `pg_constraint`.
+/// The oids of other catalogs whose objects depend on each other, or have comments.
+pub(super) const PG_ATTRDEF: u32 = 2_604;
 pub(super) const PG_CONSTRAINT: u32 = 2_606;
-/// The oids of the catalogs of functions and of triggers, `pg_proc` and `pg_trigger`.
+pub(super) const PG_NAMESPACE: u32 = 2_615;
+pub(super) const PG_REWRITE: u32 = 2_618;
+pub(super) const PG_TYPE: u32 = 1_247;
 pub(super) const PG_PROC: u32 = 1_255;
 pub(super) const PG_TRIGGER: u32 = 2_620;
 pub(super) const HEAP: u32 = 2;
 pub(super) const BTREE: u32 = 403;
+
+/// The oid of the rule of a view.
+pub(super) fn rule_of(view: u32) -> u32 {
+    view | 5 << 29
+}
+
+/// The oid of the default that has this number among all of them, in the order of tables and their columns. Nothing
+/// keeps one for it, so it holds as long as the catalog does.
+pub(super) fn default_oid(number: usize) -> u32 {
+    number as u32 | 3 << 30
+}
 
 /// The oid of a schema, 0 if there is none.
 pub(super) fn schema_oid(catalog: &Catalog, name: &str) -> u32 {

@@ -1,32 +1,33 @@
 //! Expressions of the catalog as PostgreSQL prints them.
 
+use super::Facts;
+use super::seen::{seen, seen_expression, seen_type};
 use crate::bind::literal::literal_text;
 use crate::bind::names::{fold, split_text};
-use crate::parse::lex::quoted;
 use crate::plan::column_type;
 use scaledb_catalog::{Catalog, ColumnDesc, PUBLIC, Relation};
 use scaledb_types::Type;
 use sqlparser::ast::{DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 
 /// The default of a column: a literal with its type, a sequence by the name that finds it.
-pub(super) fn printed_default(catalog: &Catalog, column: &ColumnDesc, text: &str) -> String {
-    printed_as(catalog, column_type(catalog, column).unwrap_or(Type::TEXT), text)
+pub(super) fn printed_default(facts: &dyn Facts, column: &ColumnDesc, text: &str) -> String {
+    printed_as(facts, column_type(facts.catalog(), column).unwrap_or(Type::TEXT), text)
 }
 
 /// The default of something of a type.
-pub(super) fn printed_as(catalog: &Catalog, ty: Type, text: &str) -> String {
+pub(super) fn printed_as(facts: &dyn Facts, ty: Type, text: &str) -> String {
     let Ok(expr) = crate::parse::expression(text) else { return text.to_owned() };
     match &expr {
         Expr::Value(value) => match (&value.value, literal_text(&value.value)) {
-            (_, Some(literal)) => format!("'{}'::{}", literal.replace('\'', "''"), type_name(ty)),
-            (Value::Null, _) => format!("NULL::{}", type_name(ty)),
+            (_, Some(literal)) => format!("'{}'::{}", literal.replace('\'', "''"), type_name(facts, ty)),
+            (Value::Null, _) => format!("NULL::{}", type_name(facts, ty)),
             _ => text.to_owned(),
         },
         Expr::Function(function) => match (sequence(function), function.name.to_string().as_str()) {
-            (Some(name), "nextval") => format!("nextval('{}'::regclass)", found_by(catalog, &name)),
-            _ => text.to_owned(),
+            (Some(name), "nextval") => format!("nextval('{}'::regclass)", found_by(facts, &name)),
+            _ => seen_expression(facts, text),
         },
-        _ => text.to_owned(),
+        _ => seen_expression(facts, text),
     }
 }
 
@@ -48,8 +49,9 @@ pub(super) fn printed_expression(text: &str) -> String {
 
 /// An expression without the parentheses around all of it.
 pub(super) fn without_parentheses(text: &str) -> String {
-    match crate::parse::expression(text) {
-        Ok(Expr::Nested(inner)) => inner.to_string(),
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+    match (crate::parse::expression(text), inner) {
+        (Ok(Expr::Nested(_)), Some(inner)) => inner.to_owned(),
         _ => text.to_owned(),
     }
 }
@@ -63,8 +65,8 @@ pub(crate) fn sequence_of(catalog: &Catalog, default: &str) -> Option<u32> {
 }
 
 /// A type as casts name it: without its length.
-fn type_name(ty: Type) -> String {
-    match ty.plain().sql_name().as_str() {
+fn type_name(facts: &dyn Facts, ty: Type) -> String {
+    match seen_type(facts, ty.plain()).as_str() {
         "character" => "bpchar".to_owned(),
         name => name.to_owned(),
     }
@@ -101,11 +103,10 @@ fn relation_named<'c>(catalog: &'c Catalog, name: &str) -> Option<&'c Relation> 
     catalog.lookup(schema.as_deref().unwrap_or(PUBLIC), &name)
 }
 
-/// A name without its schema, if it is found so.
-fn found_by(catalog: &Catalog, name: &str) -> String {
-    let shown = match relation_named(catalog, name) {
-        Some(relation) if relation.schema() == PUBLIC => quoted(relation.name()),
-        Some(relation) => format!("{}.{}", quoted(relation.schema()), quoted(relation.name())),
+/// A name as the search path finds it.
+fn found_by(facts: &dyn Facts, name: &str) -> String {
+    let shown = match relation_named(facts.catalog(), name) {
+        Some(relation) => seen(facts, relation.schema(), relation.name()),
         None => name.to_owned(),
     };
     shown.replace('\'', "''")

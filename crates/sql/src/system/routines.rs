@@ -1,22 +1,24 @@
 //! Routines and triggers as PostgreSQL prints them.
 
-use super::printed::printed_as;
+use super::Facts;
+use super::printed::{printed_as, printed_expression, without_parentheses};
+use super::seen::{seen, seen_expression, seen_routine, seen_type};
 use crate::parse::lex::quoted;
 use crate::parse::routine::dollars;
 use scaledb_catalog::{
-    Catalog, Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TableDesc,
-    TriggerDesc, TriggerTiming, Volatility,
+    Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TableDesc, TriggerDesc,
+    TriggerTiming, Volatility,
 };
 use scaledb_types::Type;
 
 /// The name of a type.
-fn type_name(catalog: &Catalog, oid: u32) -> String {
-    catalog.type_of_oid(oid).map_or_else(|| "???".to_owned(), Type::sql_name)
+fn type_name(facts: &dyn Facts, oid: u32) -> String {
+    facts.catalog().type_of_oid(oid).map_or_else(|| "???".to_owned(), |ty| seen_type(facts, ty))
 }
 
 /// Parameters as a definition has them, without or with their defaults.
 fn parameters<'d>(
-    catalog: &Catalog,
+    facts: &dyn Facts,
     desc: &RoutineDesc,
     shown: impl Iterator<Item = &'d ParameterDesc>,
     defaults: bool,
@@ -32,49 +34,50 @@ fn parameters<'d>(
             if parameter.name.is_empty() { String::new() } else { format!("{} ", quoted(&parameter.name)) };
         let default = match &parameter.default {
             Some(text) if defaults => {
-                let ty = catalog.type_of_oid(parameter.type_oid).unwrap_or(Type::TEXT);
-                format!(" DEFAULT {}", printed_as(catalog, ty, text))
+                let ty = facts.catalog().type_of_oid(parameter.type_oid).unwrap_or(Type::TEXT);
+                format!(" DEFAULT {}", printed_as(facts, ty, text))
             }
             _ => String::new(),
         };
-        format!("{mode}{name}{}{default}", type_name(catalog, parameter.type_oid))
+        format!("{mode}{name}{}{default}", type_name(facts, parameter.type_oid))
     });
     each.collect::<Vec<_>>().join(", ")
 }
 
 /// `pg_get_function_arguments`, or `pg_get_function_identity_arguments`, which has no defaults.
-pub(super) fn arguments(catalog: &Catalog, desc: &RoutineDesc, defaults: bool) -> String {
+pub(super) fn arguments(facts: &dyn Facts, desc: &RoutineDesc, defaults: bool) -> String {
     let shown = desc.parameters.iter().filter(|parameter| parameter.mode != ParameterMode::Table);
-    parameters(catalog, desc, shown, defaults)
+    parameters(facts, desc, shown, defaults)
 }
 
 /// `pg_get_function_result`; none for a procedure.
-pub(super) fn result(catalog: &Catalog, desc: &RoutineDesc) -> Option<String> {
+pub(super) fn result(facts: &dyn Facts, desc: &RoutineDesc) -> Option<String> {
     if desc.kind == RoutineKind::Procedure {
         return None;
     }
     let columns = || desc.parameters.iter().filter(|parameter| parameter.mode == ParameterMode::Table);
     if columns().next().is_some() {
-        return Some(format!("TABLE({})", parameters(catalog, desc, columns(), false)));
+        return Some(format!("TABLE({})", parameters(facts, desc, columns(), false)));
     }
     let text = match desc.returns {
         Returned::Nothing => "void".to_owned(),
         Returned::Trigger => "trigger".to_owned(),
-        Returned::Value(oid) => type_name(catalog, oid),
+        Returned::Value(oid) => type_name(facts, oid),
         Returned::Parameters => "record".to_owned(),
         Returned::Row(oid) => {
-            catalog.table(oid).map_or_else(|| "???".to_owned(), |table| quoted(&table.name))
+            let table = facts.catalog().table(oid);
+            table.map_or_else(|| "???".to_owned(), |table| seen(facts, &table.schema, &table.name))
         }
     };
     Some(if desc.set { format!("SETOF {text}") } else { text })
 }
 
 /// `pg_get_functiondef`.
-pub(super) fn definition(catalog: &Catalog, desc: &RoutineDesc) -> String {
+pub(super) fn definition(facts: &dyn Facts, desc: &RoutineDesc) -> String {
     let kind = desc.kind.word().to_uppercase();
     let (schema, name) = (quoted(&desc.schema), quoted(&desc.name));
-    let mut text = format!("CREATE OR REPLACE {kind} {schema}.{name}({})\n", arguments(catalog, desc, true));
-    if let Some(result) = result(catalog, desc) {
+    let mut text = format!("CREATE OR REPLACE {kind} {schema}.{name}({})\n", arguments(facts, desc, true));
+    if let Some(result) = result(facts, desc) {
         text.push_str(&format!(" RETURNS {result}\n"));
     }
     text.push_str(&format!(" LANGUAGE {}\n", desc.language.name()));
@@ -109,7 +112,7 @@ pub(super) fn trigger_bits(trigger: &TriggerDesc) -> i16 {
 }
 
 /// `pg_get_triggerdef`; with the schema of the table, unless it is to be `pretty`.
-pub(super) fn trigger(catalog: &Catalog, table: &TableDesc, trigger: &TriggerDesc, pretty: bool) -> String {
+pub(super) fn trigger(facts: &dyn Facts, table: &TableDesc, trigger: &TriggerDesc, pretty: bool) -> String {
     let when = match trigger.timing {
         TriggerTiming::Before => "BEFORE",
         TriggerTiming::After => "AFTER",
@@ -131,12 +134,15 @@ pub(super) fn trigger(catalog: &Catalog, table: &TableDesc, trigger: &TriggerDes
     }
     let schema = if pretty { String::new() } else { format!("{}.", quoted(&table.schema)) };
     let each = if trigger.for_each_row { "ROW" } else { "STATEMENT" };
-    let condition = trigger.condition.as_ref().map_or_else(String::new, |text| match pretty {
+    let condition = trigger.condition.as_ref();
+    let condition = condition.map(|text| without_parentheses(&seen_expression(facts, text)));
+    let condition = condition.map_or_else(String::new, |text| match pretty {
         true => format!(" WHEN ({text})"),
-        false => format!(" WHEN (({text}))"),
+        false => format!(" WHEN ({})", printed_expression(&text)),
     });
+    let function = facts.catalog().routine(trigger.function);
     let function =
-        catalog.routine(trigger.function).map_or_else(|| "???".to_owned(), |desc| quoted(&desc.name));
+        function.map_or_else(|| "???".to_owned(), |desc| seen_routine(facts, &desc.schema, &desc.name));
     let arguments: Vec<String> =
         trigger.arguments.iter().map(|text| format!("'{}'", text.replace('\'', "''"))).collect();
     format!(

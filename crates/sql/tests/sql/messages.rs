@@ -147,12 +147,18 @@ fn what_is_accepted_and_does_nothing_says_so() {
         "cluster",
         "comment on schema public is 'x'",
         "set enable_seqscan = off",
-        "set row_security to off",
+        "set geqo to off",
     ] {
         assert_eq!(notices(&mut s, sql).len(), 1, "{sql}");
     }
-    for sql in ["set enable_seqscan = on", "set work_mem = '1MB'", "set application_name = 'x'", "reset jit"]
-    {
+    for sql in [
+        "set enable_seqscan = on",
+        "set work_mem = '1MB'",
+        "set application_name = 'x'",
+        "reset jit",
+        "set row_security to off",
+        "set check_function_bodies = off",
+    ] {
         assert_eq!(notices(&mut s, sql), [""; 0], "{sql}");
     }
     ok(&mut s, "set client_min_messages = warning");

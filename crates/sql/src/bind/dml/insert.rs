@@ -92,6 +92,7 @@ impl Binder<'_> {
             schema: Some(table.desc.schema.clone()),
             name: shown,
             columns: Self::columns_of(&table, &row),
+            system: Vec::new(),
             scalar: false,
         }];
         let (returning, returning_slots, output) = self.returning(insert.returning.as_deref())?;

@@ -111,11 +111,13 @@ impl Binder<'_> {
                 schema: Some(table.desc.schema.clone()),
                 name: shown.to_owned(),
                 columns: Self::columns_of(table, &existing),
+                system: Vec::new(),
                 scalar: false,
             },
             ScopeTable {
                 schema: None,
                 name: "excluded".to_owned(),
+                system: Vec::new(),
                 scalar: false,
                 // by its qualified name only
                 columns: Self::columns_of(table, row)

@@ -103,10 +103,13 @@ impl<E: Engine> Session<E> {
         let Ok(compiled) = self.compile(&text, &[]) else { return false };
         let crate::plan::cache::Action::Plan(plan) = &compiled.action else { return false };
         let named = plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied());
-        let named: BTreeSet<u32> = named.filter(|oid| *oid != view.oid).collect();
+        // types and routines are among them that expressions of tables name, as the condition of an index does
+        let catalog = &self.state.catalog;
+        let other = |oid: u32| catalog.enum_of(oid).is_some() || catalog.routine(oid).is_some();
+        let named: BTreeSet<u32> = named.filter(|oid| *oid != view.oid && !other(*oid)).collect();
         let columns = compiled.columns.iter().flatten().map(|column| (column.ty.oid(), column.ty.typmod));
         columns.eq(view.columns.iter().map(|(_, oid, typmod)| (*oid, *typmod)))
-            && named == view.uses.iter().copied().collect()
+            && named == view.uses.iter().copied().filter(|oid| !other(*oid)).collect()
     }
 
     /// OWNER TO, which can only name the current user.

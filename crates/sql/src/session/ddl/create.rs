@@ -8,12 +8,13 @@ use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{is_temporary, split};
 use crate::parse::like::like_of;
+use crate::parse::sequence::split_name;
 use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, Spread, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, ColumnDef, ColumnOption, CreateIndex, CreateTable, CreateView, DataType, Expr as Ast, GeneratedAs,
-    SequenceOptions,
+    ObjectName, SequenceOptions,
 };
 use std::sync::Arc;
 
@@ -265,13 +266,34 @@ impl<E: Engine> Session<E> {
 
     /// Makes the sequence of a serial or identity column.
     fn make_owned(&mut self, desc: &mut TableDesc, owned: Owned) -> Result<()> {
-        let name = self.free_name(desc, &[&desc.name, &owned.column], "seq");
+        let (named, options) = split_name(&owned.options);
+        let name = match named {
+            Some(named) => self.name_of_sequence(desc, &named)?,
+            None => self.free_name(desc, &[&desc.name, &owned.column], "seq"),
+        };
         let column = position(desc, &owned.column)?;
         let oid = self.state.shared.new_oid();
-        let mut sequence = new_sequence(oid, &desc.schema, &name, owned.ty, &owned.options)?;
+        let mut sequence = new_sequence(oid, &desc.schema, &name, owned.ty, &options)?;
         sequence.owned_by = Some((desc.oid, desc.columns[column].attnum));
         desc.columns[column].default = Some(next_of(&sequence));
         self.put(Relation::Sequence(Arc::new(sequence)))
+    }
+
+    /// The name that is asked for the sequence of an identity column.
+    ///
+    /// # Errors
+    /// 42P07 if it is taken, 42P01 in another schema than the table's.
+    fn name_of_sequence(&self, desc: &TableDesc, named: &ObjectName) -> Result<String> {
+        let (schema, name) = split(named)?;
+        if let Some(schema) = schema.filter(|schema| *schema != desc.schema) {
+            let what = format!("relation \"{schema}.{}\" does not exist", desc.name);
+            return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what)
+                .detail("The sequence of an identity column is in the schema of its table."));
+        }
+        if self.state.catalog.is_taken(&desc.schema, &name) {
+            return Err(self.name_is_taken(&desc.schema, &name));
+        }
+        Ok(name)
     }
 
     /// ADD GENERATED AS IDENTITY of an existing column.

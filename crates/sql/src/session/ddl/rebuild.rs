@@ -195,6 +195,7 @@ impl<E: Engine> Session<E> {
             schema: None,
             name: table.desc.name.clone(),
             columns: columns.collect(),
+            system: Vec::new(),
             scalar: false,
         };
         binder.scope().tables.push(scope_table);

@@ -2,6 +2,7 @@
 
 use super::SessionState;
 use crate::activity::Known;
+use crate::bind::Lookup;
 use crate::counts::{Collected, RelationSize, TableNumbers};
 use crate::reclamation::Reclamation;
 use crate::system::Facts;
@@ -15,6 +16,10 @@ use scaledb_types::{Result, Value};
 use std::sync::Arc;
 
 impl<E: Engine> Facts for SessionState<E> {
+    fn lookup(&self) -> &dyn Lookup {
+        self
+    }
+
     fn path(&self) -> &[String] {
         &self.path
     }

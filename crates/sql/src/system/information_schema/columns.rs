@@ -3,6 +3,7 @@
 use crate::plan::column_type;
 use crate::system::Facts;
 use crate::system::printed::{printed_default, printed_expression};
+use crate::system::seen::seen_expression;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Identity;
 use scaledb_types::{Base, Result, Type, Value};
@@ -58,8 +59,9 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 _ => None,
             };
             let default = column.default.as_ref().filter(|_| column.identity.is_none());
-            let generated = column.generated.as_deref().map(printed_expression);
-            let default = default.map(|default| printed_default(catalog, column, default));
+            let generated =
+                column.generated.as_deref().map(|text| printed_expression(&seen_expression(facts, text)));
+            let default = default.map(|default| printed_default(facts, column, default));
             rows.push(
                 Row::of(&TABLE)
                     .text("table_catalog", database)

@@ -3,6 +3,7 @@
 mod pg_am;
 mod pg_attrdef;
 mod pg_attribute;
+mod pg_authid;
 mod pg_class;
 mod pg_collation;
 mod pg_constraint;
@@ -16,6 +17,7 @@ mod pg_language;
 mod pg_locks;
 mod pg_namespace;
 mod pg_proc;
+mod pg_rewrite;
 mod pg_roles;
 mod pg_sequence;
 mod pg_sequences;
@@ -71,7 +73,7 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &without_rows::PG_PUBLICATION_NAMESPACE,
     &without_rows::PG_STATISTIC_EXT,
     &pg_trigger::TABLE,
-    &without_rows::PG_REWRITE,
+    &pg_rewrite::TABLE,
     &pg_enum::TABLE,
     &without_rows::PG_RANGE,
     &pg_proc::TABLE,
@@ -102,4 +104,28 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &scaledb_stat_transactions::TABLE,
     &scaledb_status::TABLE,
     &pg_language::TABLE,
+    &pg_authid::TABLE,
+    &without_rows::PG_AMOP,
+    &without_rows::PG_AMPROC,
+    &without_rows::PG_CAST,
+    &without_rows::PG_CONVERSION,
+    &without_rows::PG_INIT_PRIVS,
+    &without_rows::PG_LARGEOBJECT,
+    &without_rows::PG_OPERATOR,
+    &without_rows::PG_OPFAMILY,
+    &without_rows::PG_PARAMETER_ACL,
+    &without_rows::PG_REPLICATION_ORIGIN,
+    &without_rows::PG_SECLABEL,
+    &without_rows::PG_SECLABELS,
+    &without_rows::PG_SHDEPEND,
+    &without_rows::PG_SHSECLABEL,
+    &without_rows::PG_SUBSCRIPTION_REL,
+    &without_rows::PG_TRANSFORM,
+    &without_rows::PG_TS_CONFIG,
+    &without_rows::PG_TS_CONFIG_MAP,
+    &without_rows::PG_TS_DICT,
+    &without_rows::PG_TS_PARSER,
+    &without_rows::PG_TS_TEMPLATE,
+    &without_rows::PG_USER_MAPPING,
+    &without_rows::PG_USER_MAPPINGS,
 ];

@@ -1,12 +1,14 @@
 //! `pg_attribute`: the columns of relations and indexes.
 
+use crate::exec::tail::decode;
 use crate::plan::column_type;
 use crate::system::Facts;
 use crate::system::all;
 use crate::system::oids::collation;
 use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_catalog::{Identity, Relation};
-use scaledb_types::{Result, Type, Value};
+use scaledb_types::{Array, Env, Result, Type, Value};
+use std::sync::Arc;
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
@@ -19,6 +21,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
         ("atthasmissing", Type::BOOL), ("attidentity", Type::CHAR), ("attgenerated", Type::CHAR),
         ("attisdropped", Type::BOOL), ("attislocal", Type::BOOL), ("attinhcount", Type::INT4),
         ("attcollation", Type::OID), ("attacl", TEXTS), ("attoptions", TEXTS), ("attfdwoptions", TEXTS),
+        ("attmissingval", TEXTS),
     ],
 };
 
@@ -43,11 +46,13 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     let default = column.default.is_some() && column.identity.is_none();
                     let generated = column.generated.is_some();
                     let added = table.placement.iter().flat_map(|placement| &placement.added);
-                    let mut missing = added.filter(|added| added.missing.is_some());
+                    let missing = added.filter(|added| added.attnum == column.attnum);
+                    let missing = missing.filter_map(|added| added.missing.as_deref()).next();
                     rows.push(
                         row.flag("attnotnull", column.not_null)
                             .flag("atthasdef", default || generated)
-                            .flag("atthasmissing", missing.any(|added| added.attnum == column.attnum))
+                            .flag("atthasmissing", missing.is_some())
+                            .set("attmissingval", missing_value(missing, column_type(catalog, column)?)?)
                             .letter("attidentity", identity)
                             .letter("attgenerated", if generated { b's' } else { 0 }),
                     );
@@ -94,6 +99,14 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         }
     }
     Ok(rows)
+}
+
+/// What a column has in rows that are older than it, as an array of one value.
+fn missing_value(bytes: Option<&[u8]>, ty: Type) -> Result<Value> {
+    let Some(bytes) = bytes else { return Ok(Value::Null) };
+    let text = decode(bytes, ty)?.to_text(ty, &Env::default());
+    let value = text.map_or(Value::Null, |text| Value::text(&*text));
+    Ok(Value::Array(Arc::new(Array::new(Type::TEXT, vec![value]))))
 }
 
 fn attribute(table: u32, name: &str, number: usize, ty: Type) -> Row {

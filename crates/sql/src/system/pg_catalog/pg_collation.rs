@@ -1,6 +1,7 @@
 //! `pg_collation`: collations.
 
 use crate::system::Facts;
+use crate::system::oids::OWNER;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
@@ -16,8 +17,12 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
-    Ok(vec![
-        Row::of(&TABLE).oid("oid", 100).text("collname", "default").oid("collnamespace", 11),
-        Row::of(&TABLE).oid("oid", 950).text("collname", "C").oid("collnamespace", 11),
-    ])
+    let each = [(100, "default", b'd'), (950, "C", b'c')].into_iter();
+    let rows = each.map(|(oid, name, provider)| {
+        let row = Row::of(&TABLE).oid("oid", oid).text("collname", name).oid("collnamespace", 11);
+        let row = row.oid("collowner", OWNER).letter("collprovider", provider).int4("collencoding", -1);
+        let row = row.flag("collisdeterministic", true);
+        if provider == b'c' { row.text("collcollate", name).text("collctype", name) } else { row }
+    });
+    Ok(rows.collect())
 }

@@ -3,7 +3,7 @@
 use crate::system::Facts;
 use crate::system::oids::schema_oid;
 use crate::system::table::{INT2S, OIDS, Row, SystemCatalog, int2s};
-use scaledb_catalog::{Action, Catalog, Initially, TableDesc};
+use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, KeyColumn, TableDesc};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
@@ -43,14 +43,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             );
         }
         for key in &table.foreign_keys {
-            let index = catalog.table(key.table).and_then(|to| {
-                let same = |columns: &[scaledb_catalog::KeyColumn]| {
-                    columns.len() == key.referred.len()
-                        && columns.iter().all(|c| key.referred.contains(&c.attnum))
-                };
-                let primary = to.primary_key.as_ref().filter(|k| same(&k.columns)).map(|k| k.oid);
-                primary.or_else(|| to.indexes.iter().find(|i| i.is_key() && same(&i.columns)).map(|i| i.oid))
-            });
+            let index = index_of(catalog, key);
             rows.push(
                 constraint(catalog, table, key.oid, &key.name, b'f')
                     .oid("conindid", index.unwrap_or(0))
@@ -66,6 +59,16 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         }
     }
     Ok(rows)
+}
+
+/// The index of the keys that a foreign key refers to.
+pub(super) fn index_of(catalog: &Catalog, key: &ForeignKeyDesc) -> Option<u32> {
+    let to = catalog.table(key.table)?;
+    let same = |columns: &[KeyColumn]| {
+        columns.len() == key.referred.len() && columns.iter().all(|c| key.referred.contains(&c.attnum))
+    };
+    let primary = to.primary_key.as_ref().filter(|k| same(&k.columns)).map(|k| k.oid);
+    primary.or_else(|| to.indexes.iter().find(|i| i.is_key() && same(&i.columns)).map(|i| i.oid))
 }
 
 fn constraint(catalog: &Catalog, table: &TableDesc, oid: u32, name: &str, kind: u8) -> Row {

@@ -1,7 +1,7 @@
 //! `pg_database`: the database.
 
 use crate::system::Facts;
-use crate::system::oids::{DATABASE, OWNER};
+use crate::system::oids::{DATABASE, OWNER, TABLESPACE};
 use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_types::{Result, Type};
 
@@ -28,7 +28,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             .letter("datlocprovider", b'c')
             .flag("datallowconn", true)
             .int4("datconnlimit", -1)
-            .oid("dattablespace", 1_663)
+            .oid("dattablespace", TABLESPACE)
             .text("datcollate", "C")
             .text("datctype", "C"),
     ])

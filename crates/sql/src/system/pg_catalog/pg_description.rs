@@ -1,9 +1,9 @@
 //! `pg_description`: what COMMENT ON has said.
 
 use crate::system::Facts;
-use crate::system::oids::{PG_CLASS, PG_CONSTRAINT, PG_PROC, PG_TRIGGER};
+use crate::system::oids::{PG_CLASS, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC, PG_TRIGGER, schema_oid};
 use crate::system::table::{Row, SystemCatalog};
-use scaledb_catalog::{About, Catalog, Relation};
+use scaledb_catalog::{About, Catalog, PUBLIC, Relation};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
@@ -68,5 +68,12 @@ pub(in crate::system) fn comments(catalog: &Catalog) -> impl Iterator<Item = Com
             Comment { oid, class, column, text: &comment.text }
         })
     });
-    of_relations.chain(of_routines).chain(of_triggers)
+    // tools that write a database down leave this one out, and take another one, or none, for a change
+    let public = catalog.has_public().then_some(Comment {
+        oid: schema_oid(catalog, PUBLIC),
+        class: PG_NAMESPACE,
+        column: 0,
+        text: "standard public schema",
+    });
+    of_relations.chain(of_routines).chain(of_triggers).chain(public)
 }

@@ -2,6 +2,7 @@
 
 use crate::system::Facts;
 use crate::system::printed::printed_expression;
+use crate::system::seen::seen_expression;
 use crate::system::table::{Row, SystemCatalog, vector};
 use scaledb_types::{Result, Type, Value};
 
@@ -27,9 +28,13 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             table.primary_key.iter().map(|key| (key.oid, &key.columns, true, true, true, (None, None)));
         let indexes = table.indexes.iter();
         let indexes = indexes.map(|index| {
-            let predicate = index.predicate.as_ref().map(|predicate| printed_expression(&predicate.text));
+            let predicate = index
+                .predicate
+                .as_ref()
+                .map(|predicate| printed_expression(&seen_expression(facts, &predicate.text)));
             let own = index.columns.iter().filter_map(|column| table.key_expression(column.attnum));
-            let own: Vec<String> = own.map(printed_expression).collect();
+            let own: Vec<String> =
+                own.map(|text| printed_expression(&seen_expression(facts, text))).collect();
             let computed = (predicate, (!own.is_empty()).then(|| own.join(", ")));
             (index.oid, &index.columns, index.unique, index.primary, index.deferrable.is_none(), computed)
         });

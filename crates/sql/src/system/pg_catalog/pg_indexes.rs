@@ -26,7 +26,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .text("schemaname", &table.schema)
                     .text("tablename", &table.name)
                     .text("indexname", index)
-                    .text("indexdef", &index_definition(table, oid, true).unwrap_or_default())
+                    .text("indexdef", &index_definition(facts, table, oid, true).unwrap_or_default())
             })
         })
         .collect())

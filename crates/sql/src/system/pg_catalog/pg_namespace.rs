@@ -3,7 +3,9 @@
 use crate::system::Facts;
 use crate::system::oids::{DATABASE_OWNER, OWNER, schemas};
 use crate::system::table::{Row, SystemCatalog, TEXTS};
-use scaledb_types::{Result, Type};
+use scaledb_catalog::PUBLIC;
+use scaledb_types::{Array, Result, Type, Value};
+use std::sync::Arc;
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
@@ -13,13 +15,22 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
     ],
 };
 
+fn privileges_of_public() -> Value {
+    let each = ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"];
+    Value::Array(Arc::new(Array::new(Type::TEXT, each.iter().map(Value::text).collect())))
+}
+
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
     Ok(schemas(catalog)
         .into_iter()
         .map(|(schema, oid)| {
-            let owner = if schema == "public" { DATABASE_OWNER } else { OWNER };
-            Row::of(&TABLE).oid("oid", oid).text("nspname", &schema).oid("nspowner", owner)
+            let row = Row::of(&TABLE).oid("oid", oid).text("nspname", &schema);
+            match schema.as_str() {
+                // as in a new database of PostgreSQL; tools leave this out
+                PUBLIC => row.oid("nspowner", DATABASE_OWNER).set("nspacl", privileges_of_public()),
+                _ => row.oid("nspowner", OWNER),
+            }
         })
         .collect())
 }

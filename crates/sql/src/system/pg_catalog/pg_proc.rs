@@ -16,12 +16,12 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
     columns: &[
         ("oid", Type::OID), ("proname", Type::NAME), ("pronamespace", Type::OID), ("proowner", Type::OID),
         ("prolang", Type::OID), ("procost", Type::FLOAT4), ("prorows", Type::FLOAT4), ("provariadic", Type::OID),
-        ("prosupport", Type::OID), ("prokind", Type::CHAR), ("prosecdef", Type::BOOL),
+        ("prosupport", Type::REGPROC), ("prokind", Type::CHAR), ("prosecdef", Type::BOOL),
         ("proleakproof", Type::BOOL), ("proisstrict", Type::BOOL), ("proretset", Type::BOOL),
         ("provolatile", Type::CHAR), ("proparallel", Type::CHAR), ("pronargs", Type::INT2),
         ("pronargdefaults", Type::INT2), ("prorettype", Type::OID), ("proargtypes", Type::OIDVECTOR),
         ("proallargtypes", OIDS), ("proargmodes", Type::array_of(Base::Char)), ("proargnames", TEXTS),
-        ("proargdefaults", Type::TEXT), ("prosrc", Type::TEXT), ("probin", Type::TEXT), ("prosqlbody", Type::TEXT),
+        ("proargdefaults", Type::TEXT), ("protrftypes", OIDS), ("prosrc", Type::TEXT), ("probin", Type::TEXT), ("prosqlbody", Type::TEXT),
         ("proconfig", TEXTS), ("proacl", TEXTS),
     ],
 };

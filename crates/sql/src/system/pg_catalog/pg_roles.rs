@@ -18,18 +18,23 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    Ok(roles(facts, &TABLE))
+}
+
+/// The roles, as rows of a catalog that has these columns, or some of them.
+pub(super) fn roles(facts: &dyn Facts, table: &SystemCatalog) -> Vec<Row> {
     let (user, _) = facts.names();
-    Ok(vec![
+    vec![
         ["rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin"]
             .iter()
-            .fold(Row::of(&TABLE), |row, column| row.flag(column, true))
+            .fold(Row::of(table), |row, column| row.flag(column, true))
             .oid("oid", OWNER)
             .text("rolname", user)
             .int4("rolconnlimit", -1),
-        Row::of(&TABLE)
+        Row::of(table)
             .flag("rolinherit", true)
             .oid("oid", DATABASE_OWNER)
             .text("rolname", "pg_database_owner")
             .int4("rolconnlimit", -1),
-    ])
+    ]
 }

@@ -1,7 +1,7 @@
 //! `pg_tablespace`: the only tablespace.
 
 use crate::system::Facts;
-use crate::system::oids::OWNER;
+use crate::system::oids::{OWNER, TABLESPACE};
 use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_types::{Result, Type};
 
@@ -15,5 +15,5 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
-    Ok(vec![Row::of(&TABLE).oid("oid", 1_663).text("spcname", "pg_default").oid("spcowner", OWNER)])
+    Ok(vec![Row::of(&TABLE).oid("oid", TABLESPACE).text("spcname", "pg_default").oid("spcowner", OWNER)])
 }

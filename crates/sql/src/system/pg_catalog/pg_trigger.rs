@@ -13,7 +13,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
         ("tgfoid", Type::OID), ("tgtype", Type::INT2), ("tgenabled", Type::CHAR), ("tgisinternal", Type::BOOL),
         ("tgconstrrelid", Type::OID), ("tgconstrindid", Type::OID), ("tgconstraint", Type::OID),
         ("tgdeferrable", Type::BOOL), ("tginitdeferred", Type::BOOL), ("tgnargs", Type::INT2),
-        ("tgattr", Type::INT2VECTOR), ("tgqual", Type::TEXT), ("tgoldtable", Type::NAME),
+        ("tgattr", Type::INT2VECTOR), ("tgargs", Type::BYTEA), ("tgqual", Type::TEXT), ("tgoldtable", Type::NAME),
         ("tgnewtable", Type::NAME),
     ],
 };
@@ -23,6 +23,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     for table in facts.catalog().tables() {
         for trigger in &table.triggers {
             let columns = trigger.columns.iter().map(|&column| Value::Int2(column)).collect();
+            let each = trigger.arguments.iter().flat_map(|text| text.bytes().chain([0]));
+            let arguments: Vec<u8> = each.collect();
             let row = Row::of(&TABLE)
                 .oid("oid", trigger.oid)
                 .oid("tgrelid", table.oid)
@@ -31,7 +33,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 .set("tgtype", Value::Int2(trigger_bits(trigger)))
                 .letter("tgenabled", if trigger.enabled { b'O' } else { b'D' })
                 .int2("tgnargs", trigger.arguments.len())
-                .set("tgattr", vector(Type::INT2, columns));
+                .set("tgattr", vector(Type::INT2, columns))
+                .set("tgargs", Value::Bytea(arguments.into()));
             rows.push(match &trigger.condition {
                 Some(text) => row.text("tgqual", text),
                 None => row,

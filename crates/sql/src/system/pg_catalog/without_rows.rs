@@ -31,9 +31,9 @@ pub(super) const PG_INHERITS: SystemCatalog = SystemCatalog {
 pub(super) const PG_PARTITIONED_TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_partitioned_table", oid: 3350, rows,
     columns: &[
-        ("partrelid", Type::OID), ("partstrat", Type::CHAR), ("partnatts", Type::INT2), ("partdefid", Type::OID),
-        ("partattrs", Type::INT2VECTOR), ("partclass", Type::OIDVECTOR), ("partcollation", Type::OIDVECTOR),
-        ("partexprs", Type::TEXT),
+        ("partrelid", Type::OID), ("partstrat", Type::CHAR), ("partnatts", Type::INT2),
+        ("partdefid", Type::OID), ("partattrs", Type::INT2VECTOR), ("partclass", Type::OIDVECTOR),
+        ("partcollation", Type::OIDVECTOR), ("partexprs", Type::TEXT),
     ],
 };
 
@@ -42,7 +42,8 @@ pub(super) const PG_POLICY: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_policy", oid: 3256, rows,
     columns: &[
         ("oid", Type::OID), ("polname", Type::NAME), ("polrelid", Type::OID), ("polcmd", Type::CHAR),
-        ("polpermissive", Type::BOOL), ("polroles", OIDS), ("polqual", Type::TEXT), ("polwithcheck", Type::TEXT),
+        ("polpermissive", Type::BOOL), ("polroles", OIDS), ("polqual", Type::TEXT),
+        ("polwithcheck", Type::TEXT),
     ],
 };
 
@@ -78,17 +79,8 @@ pub(super) const PG_STATISTIC_EXT: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_statistic_ext", oid: 3381, rows,
     columns: &[
         ("oid", Type::OID), ("stxrelid", Type::OID), ("stxname", Type::NAME), ("stxnamespace", Type::OID),
-        ("stxowner", Type::OID), ("stxstattarget", Type::INT4), ("stxkeys", Type::INT2VECTOR), ("stxkind", CHARS),
-        ("stxexprs", Type::TEXT),
-    ],
-};
-
-#[rustfmt::skip]
-pub(super) const PG_REWRITE: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_rewrite", oid: 2618, rows,
-    columns: &[
-        ("oid", Type::OID), ("rulename", Type::NAME), ("ev_class", Type::OID), ("ev_type", Type::CHAR),
-        ("ev_enabled", Type::CHAR), ("is_instead", Type::BOOL),
+        ("stxowner", Type::OID), ("stxstattarget", Type::INT4), ("stxkeys", Type::INT2VECTOR),
+        ("stxkind", CHARS), ("stxexprs", Type::TEXT),
     ],
 };
 
@@ -107,7 +99,8 @@ pub(super) const PG_EXTENSION: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_extension", oid: 3079, rows,
     columns: &[
         ("oid", Type::OID), ("extname", Type::NAME), ("extowner", Type::OID), ("extnamespace", Type::OID),
-        ("extrelocatable", Type::BOOL), ("extversion", Type::TEXT),
+        ("extrelocatable", Type::BOOL), ("extversion", Type::TEXT), ("extconfig", OIDS),
+        ("extcondition", TEXTS),
     ],
 };
 
@@ -124,7 +117,7 @@ pub(super) const PG_FOREIGN_SERVER: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_foreign_server", oid: 1417, rows,
     columns: &[
         ("oid", Type::OID), ("srvname", Type::NAME), ("srvowner", Type::OID), ("srvfdw", Type::OID),
-        ("srvtype", Type::TEXT), ("srvversion", Type::TEXT),
+        ("srvtype", Type::TEXT), ("srvversion", Type::TEXT), ("srvacl", TEXTS), ("srvoptions", TEXTS),
     ],
 };
 
@@ -133,8 +126,8 @@ pub(super) const PG_OPCLASS: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_opclass", oid: 2616, rows,
     columns: &[
         ("oid", Type::OID), ("opcmethod", Type::OID), ("opcname", Type::NAME), ("opcnamespace", Type::OID),
-        ("opcowner", Type::OID), ("opcfamily", Type::OID), ("opcintype", Type::OID), ("opcdefault", Type::BOOL),
-        ("opckeytype", Type::OID),
+        ("opcowner", Type::OID), ("opcfamily", Type::OID), ("opcintype", Type::OID),
+        ("opcdefault", Type::BOOL), ("opckeytype", Type::OID),
     ],
 };
 
@@ -184,8 +177,8 @@ pub(super) const PG_DEFAULT_ACL: SystemCatalog = SystemCatalog {
 pub(super) const PG_FOREIGN_DATA_WRAPPER: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_foreign_data_wrapper", oid: 2328, rows,
     columns: &[
-        ("oid", Type::OID), ("fdwname", Type::NAME), ("fdwowner", Type::OID), ("fdwhandler", Type::REGPROC),
-        ("fdwvalidator", Type::REGPROC), ("fdwacl", TEXTS), ("fdwoptions", TEXTS),
+        ("oid", Type::OID), ("fdwname", Type::NAME), ("fdwowner", Type::OID), ("fdwhandler", Type::OID),
+        ("fdwvalidator", Type::OID), ("fdwacl", TEXTS), ("fdwoptions", TEXTS),
     ],
 };
 
@@ -201,7 +194,219 @@ pub(super) const PG_LARGEOBJECT_METADATA: SystemCatalog = SystemCatalog {
 pub(super) const PG_SUBSCRIPTION: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_subscription", oid: 6100, rows,
     columns: &[
-        ("oid", Type::OID), ("subdbid", Type::OID), ("subname", Type::NAME), ("subowner", Type::OID),
-        ("subenabled", Type::BOOL), ("subconninfo", Type::TEXT), ("subpublications", TEXTS),
+        ("oid", Type::OID), ("subdbid", Type::OID), ("subskiplsn", Type::TEXT), ("subname", Type::NAME),
+        ("subowner", Type::OID), ("subenabled", Type::BOOL), ("subbinary", Type::BOOL),
+        ("substream", Type::BOOL), ("subtwophasestate", Type::CHAR), ("subdisableonerr", Type::BOOL),
+        ("subconninfo", Type::TEXT), ("subslotname", Type::NAME), ("subsynccommit", Type::TEXT),
+        ("subpublications", TEXTS),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_AMOP: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_amop", oid: 2602, rows,
+    columns: &[
+        ("oid", Type::OID), ("amopfamily", Type::OID), ("amoplefttype", Type::OID),
+        ("amoprighttype", Type::OID), ("amopstrategy", Type::INT2), ("amoppurpose", Type::CHAR),
+        ("amopopr", Type::OID), ("amopmethod", Type::OID), ("amopsortfamily", Type::OID),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_AMPROC: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_amproc", oid: 2603, rows,
+    columns: &[
+        ("oid", Type::OID), ("amprocfamily", Type::OID), ("amproclefttype", Type::OID),
+        ("amprocrighttype", Type::OID), ("amprocnum", Type::INT2), ("amproc", Type::REGPROC),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_CAST: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_cast", oid: 2605, rows,
+    columns: &[
+        ("oid", Type::OID), ("castsource", Type::OID), ("casttarget", Type::OID), ("castfunc", Type::OID),
+        ("castcontext", Type::CHAR), ("castmethod", Type::CHAR),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_CONVERSION: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_conversion", oid: 2607, rows,
+    columns: &[
+        ("oid", Type::OID), ("conname", Type::NAME), ("connamespace", Type::OID), ("conowner", Type::OID),
+        ("conforencoding", Type::INT4), ("contoencoding", Type::INT4), ("conproc", Type::REGPROC),
+        ("condefault", Type::BOOL),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_INIT_PRIVS: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_init_privs", oid: 3394, rows,
+    columns: &[
+        ("objoid", Type::OID), ("classoid", Type::OID), ("objsubid", Type::INT4), ("privtype", Type::CHAR),
+        ("initprivs", TEXTS),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_LARGEOBJECT: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_largeobject", oid: 2613, rows,
+    columns: &[
+        ("loid", Type::OID), ("pageno", Type::INT4), ("data", Type::BYTEA),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_OPERATOR: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_operator", oid: 2617, rows,
+    columns: &[
+        ("oid", Type::OID), ("oprname", Type::NAME), ("oprnamespace", Type::OID), ("oprowner", Type::OID),
+        ("oprkind", Type::CHAR), ("oprcanmerge", Type::BOOL), ("oprcanhash", Type::BOOL),
+        ("oprleft", Type::OID), ("oprright", Type::OID), ("oprresult", Type::OID), ("oprcom", Type::OID),
+        ("oprnegate", Type::OID), ("oprcode", Type::REGPROC), ("oprrest", Type::REGPROC),
+        ("oprjoin", Type::REGPROC),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_OPFAMILY: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_opfamily", oid: 2753, rows,
+    columns: &[
+        ("oid", Type::OID), ("opfmethod", Type::OID), ("opfname", Type::NAME), ("opfnamespace", Type::OID),
+        ("opfowner", Type::OID),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_PARAMETER_ACL: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_parameter_acl", oid: 6243, rows,
+    columns: &[
+        ("oid", Type::OID), ("parname", Type::TEXT), ("paracl", TEXTS),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_REPLICATION_ORIGIN: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_replication_origin", oid: 6000, rows,
+    columns: &[
+        ("roident", Type::OID), ("roname", Type::TEXT),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_SECLABEL: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_seclabel", oid: 3596, rows,
+    columns: &[
+        ("objoid", Type::OID), ("classoid", Type::OID), ("objsubid", Type::INT4), ("provider", Type::TEXT),
+        ("label", Type::TEXT),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_SECLABELS: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_seclabels", oid: 12030, rows,
+    columns: &[
+        ("objoid", Type::OID), ("classoid", Type::OID), ("objsubid", Type::INT4), ("objtype", Type::TEXT),
+        ("objnamespace", Type::OID), ("objname", Type::TEXT), ("provider", Type::TEXT),
+        ("label", Type::TEXT),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_SHDEPEND: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_shdepend", oid: 1214, rows,
+    columns: &[
+        ("dbid", Type::OID), ("classid", Type::OID), ("objid", Type::OID), ("objsubid", Type::INT4),
+        ("refclassid", Type::OID), ("refobjid", Type::OID), ("deptype", Type::CHAR),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_SHSECLABEL: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_shseclabel", oid: 3592, rows,
+    columns: &[
+        ("objoid", Type::OID), ("classoid", Type::OID), ("provider", Type::TEXT), ("label", Type::TEXT),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_SUBSCRIPTION_REL: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_subscription_rel", oid: 6102, rows,
+    columns: &[
+        ("srsubid", Type::OID), ("srrelid", Type::OID), ("srsubstate", Type::CHAR),
+        ("srsublsn", Type::TEXT),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_TRANSFORM: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_transform", oid: 3576, rows,
+    columns: &[
+        ("oid", Type::OID), ("trftype", Type::OID), ("trflang", Type::OID), ("trffromsql", Type::REGPROC),
+        ("trftosql", Type::REGPROC),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_TS_CONFIG: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_ts_config", oid: 3602, rows,
+    columns: &[
+        ("oid", Type::OID), ("cfgname", Type::NAME), ("cfgnamespace", Type::OID), ("cfgowner", Type::OID),
+        ("cfgparser", Type::OID),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_TS_CONFIG_MAP: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_ts_config_map", oid: 3603, rows,
+    columns: &[
+        ("mapcfg", Type::OID), ("maptokentype", Type::INT4), ("mapseqno", Type::INT4),
+        ("mapdict", Type::OID),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_TS_DICT: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_ts_dict", oid: 3600, rows,
+    columns: &[
+        ("oid", Type::OID), ("dictname", Type::NAME), ("dictnamespace", Type::OID),
+        ("dictowner", Type::OID), ("dicttemplate", Type::OID), ("dictinitoption", Type::TEXT),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_TS_PARSER: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_ts_parser", oid: 3601, rows,
+    columns: &[
+        ("oid", Type::OID), ("prsname", Type::NAME), ("prsnamespace", Type::OID),
+        ("prsstart", Type::REGPROC), ("prstoken", Type::REGPROC), ("prsend", Type::REGPROC),
+        ("prsheadline", Type::REGPROC), ("prslextype", Type::REGPROC),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_TS_TEMPLATE: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_ts_template", oid: 3764, rows,
+    columns: &[
+        ("oid", Type::OID), ("tmplname", Type::NAME), ("tmplnamespace", Type::OID),
+        ("tmplinit", Type::REGPROC), ("tmpllexize", Type::REGPROC),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_USER_MAPPING: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_user_mapping", oid: 1418, rows,
+    columns: &[
+        ("oid", Type::OID), ("umuser", Type::OID), ("umserver", Type::OID), ("umoptions", TEXTS),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_USER_MAPPINGS: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_user_mappings", oid: 12031, rows,
+    columns: &[
+        ("umid", Type::OID), ("srvid", Type::OID), ("srvname", Type::NAME), ("umuser", Type::OID),
+        ("usename", Type::NAME), ("umoptions", TEXTS),
     ],
 };

@@ -1,0 +1,367 @@
+//! What the catalog keeps as text, as a search path reads it: names have the schemas that it does not lead to.
+
+use super::Facts;
+use crate::bind::names::split_text;
+use crate::bind::noted::Noted;
+use crate::bind::{Binder, names::Naming};
+use crate::parse::lex::{Kind, Lexer, quoted};
+use crate::parse::named::{Named, Tokens};
+use scaledb_catalog::{Catalog, PUBLIC, ViewDesc};
+use scaledb_types::func::functions_named;
+use scaledb_types::{Base, Env, Result, Type};
+use sqlparser::ast::{Query, Select, SelectItem, SetExpr};
+use sqlparser::tokenizer::Span;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a text that is kept means by a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Object {
+    Relation(u32),
+    Type(u32),
+    Routine(u32),
+}
+
+/// A name in a text.
+struct Mention {
+    /// Its bytes.
+    range: Range<usize>,
+    schema: String,
+    name: String,
+    object: Object,
+    /// Whether it is the content of a literal.
+    literal: bool,
+}
+
+/// Where names without a schema are looked up.
+#[derive(Clone, Copy)]
+enum Whose<'v> {
+    /// In `public`.
+    Kept,
+    /// Where they were found when the view was made.
+    View(&'v ViewDesc),
+}
+
+/// Whether the search path leads to what has this name in a schema: it may meet another one before.
+pub(super) fn leads_to(catalog: &Catalog, path: &[String], schema: &str, name: &str) -> bool {
+    let has = |known: &&String| catalog.is_taken(known, name) || **known == schema;
+    // what users make comes before what has its name in the system's schema
+    let (system, own): (Vec<&String>, Vec<_>) = path.iter().partition(|known| *known == "pg_catalog");
+    own.into_iter().chain(system).find(has).is_some_and(|first| *first == schema)
+}
+
+/// The name of a relation or a type, with its schema unless the search path leads to it.
+pub(super) fn seen(facts: &dyn Facts, schema: &str, name: &str) -> String {
+    match leads_to(facts.catalog(), facts.path(), schema, name) {
+        true => quoted(name),
+        false => format!("{}.{}", quoted(schema), quoted(name)),
+    }
+}
+
+/// The name of a routine, with its schema unless the search path leads to it.
+pub(super) fn seen_routine(facts: &dyn Facts, schema: &str, name: &str) -> String {
+    match facts.path().iter().any(|known| known == schema) {
+        true => quoted(name),
+        false => format!("{}.{}", quoted(schema), quoted(name)),
+    }
+}
+
+/// A type without its modifier, with its schema unless the search path leads to it.
+pub(super) fn seen_type(facts: &dyn Facts, ty: Type) -> String {
+    let Base::Enum(definition) = ty.base else { return ty.sql_name() };
+    match facts.catalog().enum_of(definition.oid()) {
+        Some(desc) => {
+            let name = seen(facts, &desc.schema, &desc.name);
+            if ty.array { format!("{name}[]") } else { name }
+        }
+        None => ty.sql_name(),
+    }
+}
+
+/// An expression of the catalog.
+pub(super) fn seen_expression(facts: &dyn Facts, text: &str) -> String {
+    let mut edits = of_mentions(facts, Whose::Kept, text);
+    edits.sort_by_key(|(range, _)| range.start);
+    replaced(text, edits.into_iter())
+}
+
+/// What is to stand in place of the names in a text, and of types of the system, which print as PostgreSQL does.
+fn of_mentions(facts: &dyn Facts, whose: Whose<'_>, text: &str) -> Vec<(Range<usize>, String)> {
+    let all = mentions(facts.catalog(), whose, text);
+    let mut edits: Vec<_> =
+        all.iter().map(|mention| (mention.range.clone(), printed(facts, mention))).collect();
+    edits.extend(
+        types_of_system(text)
+            .into_iter()
+            .filter(|(range, _)| !all.iter().any(|mention| mention.range.start == range.start)),
+    );
+    edits
+}
+
+/// The words of types of the system in a text: the syntax tree prints them in upper case.
+fn types_of_system(text: &str) -> Vec<(Range<usize>, String)> {
+    let tokens = Tokens::of(text);
+    let plain = |at: usize| tokens.all.get(at).filter(|token| token.kind == Kind::Word);
+    let mut found = Vec::new();
+    for at in (0..tokens.all.len()).filter(|&at| tokens.begins_type(at) && !tokens.sign(at + 1, ".")) {
+        let Some(first) = plain(at) else { continue };
+        let mut last = at;
+        while plain(last + 1).is_some_and(|_| {
+            ["with", "without", "time", "zone", "varying", "precision"]
+                .iter()
+                .any(|word| tokens.is(last + 1, word))
+        }) {
+            last += 1;
+        }
+        let words = text[first.start..tokens.all[last].end].to_lowercase();
+        // a number behind the name is in the middle of what a time is called, and "character" has a length of 1
+        let ty = Type::parse(&words).ok().filter(|_| !tokens.sign(last + 1, "("));
+        let ty = ty.filter(|_| words != "bpchar");
+        found.push((first.start..tokens.all[last].end, ty.map_or(words, Type::sql_name)));
+    }
+    found
+}
+
+/// What an expression of the catalog names.
+pub(super) fn objects_of(catalog: &Catalog, text: &str) -> Vec<Object> {
+    mentions(catalog, Whose::Kept, text).into_iter().map(|mention| mention.object).collect()
+}
+
+/// The query of a view, with its stars written out, and the names that the view gives its columns.
+///
+/// # Errors
+/// What is wrong with the query.
+pub(super) fn seen_query(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<String> {
+    let text = view.query.as_str();
+    let query = crate::parse::query(text)?;
+    let env = Env::default();
+    let mut binder = Binder::new(facts.catalog(), facts.lookup(), &env, Vec::new());
+    binder.known_columns.clone_from(&view.known);
+    binder.noted = Some(Vec::new());
+    let bound = binder.apart(Naming::View(view.clone()), |binder| binder.query(&query))?;
+    let noted = binder.noted.take().unwrap_or_default();
+    let mut edits: Vec<(Range<usize>, String)> =
+        noted.into_iter().filter_map(|noted| edit(facts, text, noted)).collect();
+    edits.extend(of_mentions(facts, Whose::View(view), text));
+    // a query that is recursive is bound twice
+    edits.sort_by_key(|(range, _)| range.start);
+    edits.dedup_by_key(|(range, _)| range.start);
+    let text = replaced(text, edits.into_iter());
+    let same = bound.output.iter().zip(&view.columns).all(|(output, (name, ..))| output.name == *name);
+    Ok(if same { text } else { renamed(&text, view)? })
+}
+
+/// What is to stand in place of what was noted.
+fn edit(facts: &dyn Facts, text: &str, noted: Noted) -> Option<(Range<usize>, String)> {
+    let start = |span: Span| crate::parse::offset_of(text, span.start.line, span.start.column);
+    match noted {
+        Noted::Relation(span, oid) => {
+            let relation = facts.catalog().get(oid)?;
+            let start = start(span);
+            let end = end_of_name(text, start);
+            Some((start..end, seen(facts, relation.schema(), relation.name())))
+        }
+        Noted::Star(span, columns) => {
+            let start = start(span);
+            let star = Lexer::starting_at(text, start).find(|token| token.is_sign(text, "*"))?;
+            let columns = columns.iter().map(|(table, column)| match table {
+                Some(table) => format!("{}.{}", quoted(table), quoted(column)),
+                None => quoted(column),
+            });
+            Some((start..star.end, columns.collect::<Vec<_>>().join(", ")))
+        }
+    }
+}
+
+/// The byte behind a name that may have a schema.
+fn end_of_name(text: &str, start: usize) -> usize {
+    let mut end = start;
+    let mut tokens = Lexer::starting_at(text, start);
+    while let Some(name) = tokens.next() {
+        end = name.end;
+        if !tokens.next().is_some_and(|sign| sign.is_sign(text, ".")) {
+            break;
+        }
+    }
+    end
+}
+
+/// A query whose columns have the names that those of the view have.
+fn renamed(text: &str, view: &ViewDesc) -> Result<String> {
+    let mut query = crate::parse::query(text)?;
+    let names = || view.columns.iter().map(|(name, ..)| name.as_str());
+    let own = first_select(&mut query).filter(|select| select.projection.len() == view.columns.len());
+    let Some(select) = own else {
+        let names: Vec<String> = names().map(quoted).collect();
+        if matches!(*query.body, SetExpr::Values(_)) && query.with.is_none() && query.order_by.is_none() {
+            // as PostgreSQL prints it
+            let columns = (1..).zip(&names).map(|(at, name)| format!("\"*VALUES*\".column{at} AS {name}"));
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            return Ok(format!("SELECT {columns} FROM ({text}) \"*VALUES*\""));
+        }
+        let view = quoted(&view.name);
+        return Ok(format!("SELECT {0} FROM ({text}) AS {view} ({0})", names.join(", ")));
+    };
+    for (item, name) in select.projection.iter_mut().zip(names()) {
+        let quotes = (quoted(name) != name).then_some('"');
+        let alias =
+            sqlparser::ast::Ident { value: name.to_owned(), quote_style: quotes, span: Span::empty() };
+        match item {
+            SelectItem::UnnamedExpr(expr) => {
+                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+            }
+            SelectItem::ExprWithAlias { alias: known, .. } => *known = alias,
+            _ => {}
+        }
+    }
+    Ok(query.to_string())
+}
+
+/// The select list that names the columns of a query.
+fn first_select(query: &mut Query) -> Option<&mut Select> {
+    let mut body = &mut query.body;
+    loop {
+        match &mut **body {
+            SetExpr::Select(select) => return Some(select),
+            SetExpr::SetOperation { left, .. } => body = left,
+            SetExpr::Query(query) => body = &mut query.body,
+            _ => return None,
+        }
+    }
+}
+
+/// A text with other words at some places, which are in their order.
+fn replaced(text: &str, edits: impl Iterator<Item = (Range<usize>, String)>) -> String {
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for (range, new) in edits.filter(|(range, _)| !range.is_empty()) {
+        if range.start < copied {
+            continue;
+        }
+        out.push_str(&text[copied..range.start]);
+        out.push_str(&new);
+        copied = range.end;
+    }
+    out.push_str(&text[copied..]);
+    out
+}
+
+fn printed(facts: &dyn Facts, mention: &Mention) -> String {
+    let (schema, name) = (mention.schema.as_str(), mention.name.as_str());
+    let shown = match mention.object {
+        Object::Routine(_) => seen_routine(facts, schema, name),
+        Object::Relation(_) | Object::Type(_) => seen(facts, schema, name),
+    };
+    if mention.literal { format!("'{}'", shown.replace('\'', "''")) } else { shown }
+}
+
+/// The types, routines and what else literals name in a text, in their order.
+fn mentions(catalog: &Catalog, whose: Whose<'_>, text: &str) -> Vec<Mention> {
+    let tokens = Tokens::of(text);
+    let mut found = Vec::new();
+    for at in 0..tokens.all.len() {
+        let token = tokens.all[at];
+        if matches!(token.kind, Kind::Text | Kind::Special) {
+            let named = tokens.named_by(at).and_then(|named| Some((named, tokens.literal(at)?)));
+            let named = named.and_then(|(named, literal)| named_by(catalog, whose, named, &literal));
+            found.extend(named.map(|(schema, name, object)| {
+                let range = token.start..token.end;
+                Mention { range, schema, name, object, literal: true }
+            }));
+            continue;
+        }
+        let Some(first) = tokens.word(at).filter(|_| !at.checked_sub(1).is_some_and(|b| tokens.sign(b, ".")))
+        else {
+            continue;
+        };
+        let second = if tokens.sign(at + 1, ".") { tokens.word(at + 2) } else { None };
+        let last = if second.is_some() { at + 2 } else { at };
+        let (schema, name) = match second {
+            Some(name) => (Some(first), name),
+            None => (None, first),
+        };
+        let object = if tokens.begins_type(at) {
+            type_of(catalog, whose, schema.as_deref(), &name)
+        } else if tokens.sign(last + 1, "(") && !is_alias(&tokens, at) {
+            routine_of(catalog, whose, schema.as_deref(), &name)
+        } else {
+            None
+        };
+        found.extend(object.map(|(schema, object)| {
+            let range = token.start..tokens.all[last].end;
+            Mention { range, schema, name, object, literal: false }
+        }));
+    }
+    found
+}
+
+/// Whether a name in front of a parenthesis names what stands in it or before, and is not called.
+fn is_alias(tokens: &Tokens<'_>, at: usize) -> bool {
+    let Some(before) = at.checked_sub(1) else { return false };
+    ["as", "with", "recursive"].iter().any(|word| tokens.is(before, word))
+}
+
+/// An enum type, or arrays of one, and its schema.
+fn type_of(
+    catalog: &Catalog,
+    whose: Whose<'_>,
+    schema: Option<&str>,
+    name: &str,
+) -> Option<(String, Object)> {
+    let find = |schema: &str| {
+        let own = catalog.enum_named(schema, name);
+        own.or_else(|| catalog.enum_named(schema, name.strip_prefix('_')?))
+    };
+    let desc = match (schema, whose) {
+        (Some(schema), _) => find(schema),
+        (None, Whose::Kept) => find(PUBLIC),
+        (None, Whose::View(view)) => {
+            path_of(view).find_map(|schema| find(schema).filter(|desc| view.uses.contains(&desc.oid)))
+        }
+    }?;
+    Some((desc.schema.clone(), Object::Type(desc.oid)))
+}
+
+fn path_of(view: &ViewDesc) -> impl Iterator<Item = &str> {
+    let before_schemas = view.path.is_empty().then_some(PUBLIC);
+    view.path.iter().map(String::as_str).chain(before_schemas)
+}
+
+/// A routine, and its schema.
+fn routine_of(
+    catalog: &Catalog,
+    whose: Whose<'_>,
+    schema: Option<&str>,
+    name: &str,
+) -> Option<(String, Object)> {
+    // a function of the system may be the one that is called
+    if !functions_named(name).is_empty() {
+        return None;
+    }
+    let found = catalog.routines_named(name).find(|desc| match (schema, whose) {
+        (Some(schema), _) => desc.schema == schema,
+        (None, Whose::Kept) => desc.schema == PUBLIC,
+        (None, Whose::View(view)) => view.uses.contains(&desc.oid),
+    })?;
+    Some((found.schema.clone(), Object::Routine(found.oid)))
+}
+
+/// What a literal names.
+fn named_by(
+    catalog: &Catalog,
+    whose: Whose<'_>,
+    named: Named,
+    literal: &str,
+) -> Option<(String, String, Object)> {
+    let (schema, name) = split_text(literal)?;
+    match named {
+        Named::Relation => {
+            let relation = catalog.lookup(schema.as_deref().unwrap_or(PUBLIC), &name)?;
+            let object = Object::Relation(relation.oid());
+            Some((relation.schema().to_owned(), relation.name().to_owned(), object))
+        }
+        Named::Type => {
+            let (schema, object) = type_of(catalog, whose, schema.as_deref(), &name)?;
+            Some((schema, name, object))
+        }
+    }
+}
