@@ -286,9 +286,17 @@ impl Hub {
         self.waiting.load(Ordering::Relaxed) as f64 / MAX_WAITING as f64 // a statistic
     }
 
-    /// The lock to commit under, for a transaction that has something to say.
-    pub fn order<'h>(self: &'h Arc<Self>, pending: &Pending) -> Option<Ordered<'h>> {
-        (!pending.notifications.is_empty()).then(|| Ordered { hub: self, _lock: self.order.lock() })
+    /// The lock to commit under, for a transaction that has something to say. If another one has it, `waits` is called
+    /// first: to give back what the commit of that one may wait for.
+    pub fn order<'h>(self: &'h Arc<Self>, pending: &Pending, waits: impl FnOnce()) -> Option<Ordered<'h>> {
+        if pending.notifications.is_empty() {
+            return None;
+        }
+        let lock = self.order.try_lock().unwrap_or_else(|| {
+            waits();
+            self.order.lock()
+        });
+        Some(Ordered { hub: self, _lock: lock })
     }
 
     /// Lets a session listen to what its transaction asks for, before that commits: so it hears all that commits later.

@@ -36,7 +36,7 @@ fn name(heard: &Notification) -> (u32, u32) {
 fn speak(hub: &Arc<Hub>, log: &Log, speaker: u32, round: u32, durable: bool) {
     let mut pending = Pending::default();
     pending.notify(hub, speaker, "c", &round.to_string()).unwrap();
-    let ordered = hub.order(&pending).unwrap();
+    let ordered = hub.order(&pending, || ()).unwrap();
     log.lock().push((speaker, round));
     let ticket = ordered.enter(&mut pending);
     thread::yield_now();

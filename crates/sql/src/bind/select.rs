@@ -10,7 +10,7 @@ use super::clauses::{Clauses, is_distinct};
 use super::group_keys::GroupKeys;
 use super::grouping::{Groups, direct_refused};
 use super::lock::Locking;
-use super::tail::Tail;
+use super::tail::{Tail, slots_of_ties};
 use super::{Binder, Bound, unsupported};
 use crate::optimize::decorrelate::Apart;
 use crate::optimize::{self, Asked};
@@ -56,6 +56,10 @@ impl Binder<'_> {
                 having: None,
             });
         }
+        if tail.ties {
+            self.compute_keys(&mut clauses);
+        }
+        let ties = slots_of_ties(&clauses.order, tail);
         let asked = asked(&clauses, tail);
         let optimize::Rows { mut node, mut sorted } = optimize::rows(self, tree, conditions, &asked);
         if clauses.is_grouped() {
@@ -84,7 +88,7 @@ impl Binder<'_> {
             node = Node::Distinct { input: Box::new(node), on, order: None };
         }
         if !sorted && !clauses.order.is_empty() {
-            node = self.sort_node(node, &clauses, &late, &locking);
+            node = self.sort_node(node, &clauses, &late, &locking, &ties);
         }
         if let Some(on) = clauses.distinct_on.take() {
             node = distinct_on_node(node, on, std::mem::take(&mut clauses.order));
@@ -98,7 +102,7 @@ impl Binder<'_> {
         }
         let exprs: Vec<&Expr> = clauses.output.iter().map(|output| &output.expr).collect();
         let lookup = apart.and_then(|apart| apart.lookup(self, &exprs));
-        self.limited(Bound { lookup, ..Bound::new(node, clauses.output) }, tail)
+        self.limited(Bound { lookup, ..Bound::new(node, clauses.output) }, tail, ties)
     }
 
     /// FROM, and which of its tables' rows are to be locked.
@@ -181,9 +185,33 @@ impl Binder<'_> {
         Node::WindowAgg { input: Box::new(input), windows, carry }
     }
 
+    /// Gives each key of ORDER BY a slot, so that rows can be compared by them behind the sort.
+    fn compute_keys(&mut self, clauses: &mut Clauses) {
+        for key in &mut clauses.order {
+            if matches!(key.expr, Expr::Slot(_)) {
+                continue;
+            }
+            let slot = self.slot();
+            self.used[slot] = true;
+            self.mark(&key.expr);
+            let expr = std::mem::replace(&mut key.expr, Expr::Slot(slot));
+            for output in clauses.output.iter_mut().filter(|output| output.expr.alike(&expr)) {
+                output.expr = Expr::Slot(slot);
+            }
+            clauses.computed.push((expr, slot));
+        }
+    }
+
     /// Sorts rows, with what the `late` calls of set-returning functions and the clauses above read.
-    fn sort_node(&mut self, input: Node, clauses: &Clauses, late: &[SetItem], locking: &Locking) -> Node {
-        let mut carry = Vec::new();
+    fn sort_node(
+        &mut self,
+        input: Node,
+        clauses: &Clauses,
+        late: &[SetItem],
+        locking: &Locking,
+        ties: &[Slot],
+    ) -> Node {
+        let mut carry = ties.to_vec();
         for output in &clauses.output {
             output.expr.slots(&mut |slot| self.carry(slot, &mut carry));
         }

@@ -4,10 +4,14 @@ use super::names::fold;
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::optimize;
 use crate::plan::expr::Expr;
-use crate::plan::{Node, SortKey};
+use crate::plan::{Node, Slot, SortKey};
 use scaledb_types::cast::Context;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use sqlparser::ast::{self, Expr as Ast, LimitClause, LockClause, OrderByExpr, OrderByKind, Query};
+use std::sync::LazyLock;
+
+static ONE: LazyLock<Ast> =
+    LazyLock::new(|| Ast::Value(ast::Value::Number("1".to_owned(), false).with_empty_span()));
 
 /// ORDER BY, LIMIT and OFFSET of a query.
 #[derive(Clone, Copy, Default)]
@@ -15,6 +19,8 @@ pub(super) struct Tail<'q> {
     pub(super) order: &'q [OrderByExpr],
     pub(super) limit: Option<&'q Ast>,
     pub(super) offset: Option<&'q Ast>,
+    /// FETCH .. WITH TIES: the rows that are ordered as the last one is are returned, too.
+    pub(super) ties: bool,
     pub(super) locks: &'q [LockClause],
 }
 
@@ -37,7 +43,7 @@ pub(super) fn tail_of(query: &Query) -> Result<Tail<'_>> {
         },
         None => &[],
     };
-    let mut tail = Tail { order, limit: None, offset: None, locks: &query.locks };
+    let mut tail = Tail { order, limit: None, offset: None, ties: false, locks: &query.locks };
     match &query.limit_clause {
         Some(LimitClause::LimitOffset { limit, offset, .. }) => {
             tail.limit = limit.as_ref();
@@ -50,10 +56,24 @@ pub(super) fn tail_of(query: &Query) -> Result<Tail<'_>> {
         None => {}
     }
     if let Some(fetch) = &query.fetch {
-        if fetch.with_ties || fetch.percent {
-            return Err(unsupported("FETCH WITH TIES"));
+        if fetch.percent {
+            return Err(unsupported("FETCH of a part in percent"));
         }
-        tail.limit = fetch.quantity.as_ref();
+        if fetch.with_ties && order.is_empty() {
+            let what = "WITH TIES cannot be specified without ORDER BY clause";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
+        if fetch.with_ties && query.locks.iter().any(|lock| lock.nonblock == Some(ast::NonBlock::SkipLocked))
+        {
+            let what = "SKIP LOCKED and WITH TIES options cannot be used together";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
+        if tail.limit.is_some() {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "multiple LIMIT clauses not allowed"));
+        }
+        tail.ties = fetch.with_ties;
+        // without a count it is one row
+        tail.limit = fetch.quantity.as_ref().or(Some(&ONE));
     }
     Ok(tail)
 }
@@ -62,7 +82,7 @@ impl Binder<'_> {
     /// ORDER BY and LIMIT of something that is not a plain SELECT: only its columns can be named.
     pub(super) fn with_tail(&mut self, bound: Bound, tail: Tail<'_>) -> Result<Bound> {
         if tail.order.is_empty() {
-            return self.limited(bound, tail);
+            return self.limited(bound, tail, Vec::new());
         }
         let (node, columns) = self.slots_of(bound, &[]);
         let output: Vec<Output> = columns
@@ -80,12 +100,13 @@ impl Binder<'_> {
         }
         columns.iter().for_each(|column| self.used[column.slot] = true);
         let carry = columns.iter().map(|column| column.slot).collect();
+        let ties = slots_of_ties(&keys, tail);
         let node = Node::Sort { input: Box::new(node), keys, carry, top: false };
-        self.limited(Bound::new(node, output), tail)
+        self.limited(Bound::new(node, output), tail, ties)
     }
 
-    /// The rows of a query that LIMIT and OFFSET leave.
-    pub(super) fn limited(&mut self, mut bound: Bound, tail: Tail<'_>) -> Result<Bound> {
+    /// The rows of a query that LIMIT and OFFSET leave, with those behind them that are equal in the slots `ties`.
+    pub(super) fn limited(&mut self, mut bound: Bound, tail: Tail<'_>, ties: Vec<Slot>) -> Result<Bound> {
         if !tail.is_limited() {
             return Ok(bound);
         }
@@ -95,7 +116,7 @@ impl Binder<'_> {
             Ok(Some(self.coerce(typed, Type::INT8, Context::Assignment)?.expr))
         };
         let (limit, offset) = (count(tail.limit)?, count(tail.offset)?);
-        bound.node = optimize::first_of(bound.node, limit, offset);
+        bound.node = optimize::first_of(bound.node, limit, offset, ties);
         bound.lookup = None;
         Ok(bound)
     }
@@ -185,6 +206,15 @@ impl Binder<'_> {
         }
         Ok(on)
     }
+}
+
+/// The slots of the keys of ORDER BY, by which WITH TIES compares rows.
+pub(super) fn slots_of_ties(order: &[SortKey], tail: Tail<'_>) -> Vec<Slot> {
+    let slot = |key: &SortKey| match key.expr {
+        Expr::Slot(slot) => Some(slot),
+        _ => None,
+    };
+    if tail.ties { order.iter().filter_map(slot).collect() } else { Vec::new() }
 }
 
 /// A constant as a key of ORDER BY, GROUP BY or DISTINCT ON: an integer is the number of a column.

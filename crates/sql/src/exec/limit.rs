@@ -1,18 +1,18 @@
 //! LIMIT and OFFSET.
 
 use super::{Exec, Flow, Next};
-use crate::plan::Node;
 use crate::plan::expr::Expr;
+use crate::plan::{Node, Slot};
 use scaledb_engine::Worker;
-use scaledb_types::{Result, SqlError, SqlState};
+use scaledb_types::{Result, SqlError, SqlState, Value};
 
 impl<'a, W: Worker> Exec<'a, W> {
-    /// The first rows only.
+    /// The first rows only; with those behind the last of them that are equal to it in the slots `ties`.
     pub(super) fn limit(
         &mut self,
         input: &Node,
-        limit: Option<&Expr>,
-        offset: Option<&Expr>,
+        (limit, offset): (Option<&Expr>, Option<&Expr>),
+        ties: &[Slot],
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
         let limit = match limit {
@@ -29,14 +29,22 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         let mut left = limit;
         let mut stopped = Flow::Continue(());
+        // of the last row that counts
+        let mut last: Vec<Value> = Vec::new();
         let mut take = |exec: &mut Self| {
             if skip > 0 {
                 skip -= 1;
                 return Ok(Flow::Continue(()));
             }
-            left -= 1;
+            if left == 0 && ties.iter().zip(&last).any(|(&slot, value)| exec.frame[slot] != *value) {
+                return Ok(Flow::Break(()));
+            }
+            left = left.saturating_sub(1);
+            if left == 0 && last.is_empty() {
+                last.extend(ties.iter().map(|&slot| exec.frame[slot].clone()));
+            }
             stopped = next(exec)?;
-            Ok(if left == 0 { Flow::Break(()) } else { stopped })
+            Ok(if left == 0 && ties.is_empty() { Flow::Break(()) } else { stopped })
         };
         // the plan says that the sort needs to keep no more than what is let through
         if let Node::Sort { input: below, keys, carry, top: true } = input {

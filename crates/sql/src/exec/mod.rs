@@ -289,7 +289,9 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             Node::Sort { input, keys, carry, .. } => self.sort(input, keys, carry, None, next),
             Node::Distinct { input, on, order } => self.distinct(input, on, order.as_deref(), next),
-            Node::Limit { input, limit, offset } => self.limit(input, limit.as_ref(), offset.as_ref(), next),
+            Node::Limit { input, limit, offset, ties } => {
+                self.limit(input, (limit.as_ref(), offset.as_ref()), ties, next)
+            }
             Node::LockRows { input, locks } => self.lock_rows(input, locks, next),
             Node::Append { inputs, slots } => self.append(inputs, slots, next),
             Node::SetOp { kind, left, right, slots } => self.set_op(*kind, left, right, slots, next),

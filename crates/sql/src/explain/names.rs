@@ -205,7 +205,7 @@ impl<'p> Names<'p> {
                 self.exprs(on);
             }
             Node::LockRows { input, .. } | Node::Materialize { input, .. } => self.node(input),
-            Node::Limit { input, limit, offset } => {
+            Node::Limit { input, limit, offset, .. } => {
                 self.node(input);
                 self.exprs(limit.iter().chain(offset));
             }

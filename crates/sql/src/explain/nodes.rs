@@ -232,7 +232,7 @@ impl<'p> Describer<'p> {
             }
             Node::Sort { input, keys, .. } => self.sort(input, keys),
             Node::Distinct { input, on, order } => self.distinct(input, on, order.is_some()),
-            Node::Limit { input, limit, offset } => self.limit(input, limit.iter().chain(offset)),
+            Node::Limit { input, limit, offset, .. } => self.limit(input, limit.iter().chain(offset)),
             Node::LockRows { input, .. } => self.finish(Shown::new("LockRows"), &[("Outer", input)]),
             Node::Append { .. } => self.append(node),
             Node::SetOp { kind, left, right, .. } => self.set_operation(*kind, left, right),

@@ -80,7 +80,7 @@ pub(crate) fn rows(
     let mut node = planner.plan(tree, conditions);
     if planner.ordered {
         let one = Expr::Const(Value::Int8(1));
-        node = first_of(node, Some(one), None);
+        node = first_of(node, Some(one), None, Vec::new());
     }
     Rows { node, sorted: false }
 }
@@ -99,12 +99,13 @@ fn ordered_by<'o>(
     order.iter().map(key).collect::<Vec<_>>().into()
 }
 
-/// The first rows of an operator; a sort keeps no others then.
-pub(crate) fn first_of(mut node: Node, limit: Option<Expr>, offset: Option<Expr>) -> Node {
+/// The first rows of an operator, and those behind them that are equal in the slots `ties`; a sort keeps no others
+/// then, if it is known how many these are.
+pub(crate) fn first_of(mut node: Node, limit: Option<Expr>, offset: Option<Expr>, ties: Vec<Slot>) -> Node {
     if let Node::Sort { top, .. } = &mut node {
-        *top = true;
+        *top = ties.is_empty();
     }
-    Node::Limit { input: Box::new(node), limit, offset }
+    Node::Limit { input: Box::new(node), limit, offset, ties }
 }
 
 /// Plans the rows that a statement writes: those of the scan of this number, joined to others.

@@ -1,12 +1,12 @@
 //! `FETCH FIRST 3 ROWS ONLY OFFSET 1`: the parser knows FETCH behind OFFSET only. With OFFSET behind it, it becomes
 //! LIMIT, which may stand on either side. `FETCH FIRST ROW ONLY` becomes LIMIT 1: the parser takes it as one without a
-//! limit.
+//! limit; and it knows no parentheses around the count.
 
 use super::MAX_NESTING;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
-/// Puts FETCH in the parser's form, where OFFSET follows or the count is left out.
+/// Puts FETCH in the parser's form, where OFFSET follows, or the count is left out or in parentheses.
 pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     for at in 0..tokens.len() {
         if is(&tokens, at, &[Keyword::FETCH])
@@ -40,7 +40,7 @@ fn next(tokens: &[TokenWithSpan], from: usize) -> usize {
     from + rest.iter().take_while(|token| matches!(token.token, Token::Whitespace(_))).count()
 }
 
-/// Where the count stands, and the end of the clause, if OFFSET follows it or there is no count.
+/// Where the count stands, and the end of the clause, if OFFSET follows it, or there is no count, or one in parentheses.
 fn clause(tokens: &[TokenWithSpan], fetch: usize) -> Option<(std::ops::Range<usize>, usize)> {
     let first = next(tokens, fetch + 1);
     if !is(tokens, first, &[Keyword::FIRST, Keyword::NEXT]) {
@@ -73,7 +73,7 @@ fn clause(tokens: &[TokenWithSpan], fetch: usize) -> Option<(std::ops::Range<usi
     let behind = next(tokens, only + 1);
     let all = is(tokens, row, &[Keyword::ROW, Keyword::ROWS])
         && is(tokens, only, &[Keyword::ONLY])
-        && (from == to || is(tokens, behind, &[Keyword::OFFSET]));
+        && (from == to || tokens[from].token == Token::LParen || is(tokens, behind, &[Keyword::OFFSET]));
     all.then_some((from..to, only + 1))
 }
 
@@ -87,6 +87,7 @@ mod tests {
             ("select 1 fetch first ((1) + 1) rows only offset 2", "SELECT 1 LIMIT ((1) + 1) OFFSET 2"),
             ("select 1 fetch first $1 rows only offset $2 rows", "SELECT 1 LIMIT $1 OFFSET $2 ROWS"),
             ("select 1 fetch first row only", "SELECT 1 LIMIT 1"),
+            ("select 1 fetch first (1 + 2) rows only", "SELECT 1 LIMIT (1 + 2)"),
             ("select 1 offset 2 fetch next rows only", "SELECT 1 LIMIT 1 OFFSET 2"),
             ("select 1 offset 1 fetch first 3 rows only", "SELECT 1 OFFSET 1 FETCH FIRST 3 ROWS ONLY"),
         ] {

@@ -97,9 +97,11 @@ impl Depends {
                 }
                 filled
             }
-            Node::Limit { input, limit, offset } => {
+            Node::Limit { input, limit, offset, ties } => {
                 limit.iter().chain(offset).for_each(|expr| self.read(expr, &HashSet::new()));
-                self.node(input)
+                let filled = self.node(input);
+                ties.iter().for_each(|&slot| self.slot(slot, &filled));
+                filled
             }
             Node::Append { inputs, slots } => {
                 for (input, from) in inputs {

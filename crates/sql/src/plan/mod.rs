@@ -251,6 +251,8 @@ pub(crate) enum Node {
         input: Box<Node>,
         limit: Option<Expr>,
         offset: Option<Expr>,
+        /// WITH TIES: rows behind the last one are let through as long as they are equal to it in these slots.
+        ties: Vec<Slot>,
     },
     /// The rows of all inputs; the slots of each are copied to `slots`.
     Append {

@@ -104,7 +104,7 @@ impl<E: Engine> Session<E> {
         let mut pending = self.state.pending.borrow_mut();
         // one that has read and written nothing has its place behind all that have committed
         let ticket = self.transaction.ticket.take();
-        let ticket = ticket.or_else(|| hub.order(&pending).map(|ordered| ordered.enter(&mut pending)));
+        let ticket = ticket.or_else(|| hub.order(&pending, || ()).map(|ordered| ordered.enter(&mut pending)));
         pending.clear();
         Ok((depends_on, ticket))
     }
@@ -143,7 +143,8 @@ impl<E: Engine> Session<E> {
         let id = worker.id();
         shared.trace.begin(id, self.transaction.statement);
         let overtaken = shared.commits.is_some() && self.state.owner.borrow().count() > 0;
-        let ordered = shared.hub.order(&self.state.pending.borrow());
+        // who has the lock may wait at its commit for a worker with priority
+        let ordered = shared.hub.order(&self.state.pending.borrow(), || worker.yield_priority());
         let committed = if overtaken { commit_now(&mut **worker) } else { worker.commit() };
         if let (Some(ordered), Ok(_)) = (ordered, &committed) {
             self.transaction.ticket = Some(ordered.enter(&mut self.state.pending.borrow_mut()));
@@ -188,7 +189,8 @@ impl<E: Engine> Session<E> {
         shared.store.write(worker, &shared.catalog(), &catalog).map_err(store_error)?;
         let id = worker.id();
         shared.trace.begin(id, self.transaction.statement);
-        let ordered = shared.hub.order(&self.state.pending.borrow());
+        // who has the lock may wait at its commit for a worker with priority
+        let ordered = shared.hub.order(&self.state.pending.borrow(), || worker.yield_priority());
         let committed = worker.commit();
         if let (Some(ordered), Ok(_)) = (ordered, &committed) {
             self.transaction.ticket = Some(ordered.enter(&mut self.state.pending.borrow_mut()));
