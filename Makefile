@@ -59,6 +59,15 @@ setup: ## Checks for Rust and a linker; installs the linker where it may
 build: setup ## The release build
 	$(CARGO) build --release --locked -p scaledb-cli
 
+.PHONY: dist
+dist: build ## target/dist/scaledb, half as large, with its debug information beside it for backtraces
+	dist="$$CARGO_TARGET_DIR/dist"
+	mkdir -p "$$dist" && cd "$$dist"
+	objcopy --only-keep-debug --compress-debug-sections=zlib "$$CARGO_TARGET_DIR/release/scaledb" scaledb.debug
+	strip --strip-all -o scaledb "$$CARGO_TARGET_DIR/release/scaledb"
+	objcopy --add-gnu-debuglink=scaledb.debug scaledb
+	ls -l "$$dist"
+
 .PHONY: demo
 demo: build ## TPC-C in SQL, a row that all update, the same on PostgreSQL if it is there, a kill -9
 	"$$CARGO_TARGET_DIR/release/scaledb" demo

@@ -198,18 +198,30 @@ impl Hash for Record {
     }
 }
 
-/// A row as a JSON object, with the names of its columns as keys. With `lines`, every member is on a line of its own.
-pub fn row_to_json(env: &Env, names: &[String], types: &[Type], row: &[Value], lines: bool) -> Value {
-    let mut out = vec![b'{'];
-    for (number, ((name, &ty), value)) in names.iter().zip(types).zip(row).enumerate() {
+/// Appends a JSON object of fields. With `lines`, every member is on a line of its own.
+pub(crate) fn write_json<'f>(
+    fields: impl Iterator<Item = (&'f str, Type, &'f Value)>,
+    env: &Env,
+    lines: bool,
+    out: &mut Vec<u8>,
+) {
+    out.push(b'{');
+    for (number, (name, ty, value)) in fields.enumerate() {
         if number > 0 {
             out.extend_from_slice(if lines { b",\n " } else { b"," });
         }
-        write_string(name, &mut out);
+        write_string(name, out);
         out.push(b':');
-        to_json(value, ty, env, &mut out);
+        to_json(value, ty, env, out);
     }
     out.push(b'}');
+}
+
+/// A row as a JSON object, with the names of its columns as keys. With `lines`, every member is on a line of its own.
+pub fn row_to_json(env: &Env, names: &[String], types: &[Type], row: &[Value], lines: bool) -> Value {
+    let mut out = Vec::new();
+    let fields = names.iter().zip(types).zip(row).map(|((name, ty), value)| (name.as_str(), *ty, value));
+    write_json(fields, env, lines, &mut out);
     Value::text(String::from_utf8_lossy(&out))
 }
 

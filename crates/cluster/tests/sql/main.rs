@@ -229,11 +229,19 @@ fn what_is_only_of_one_process_is_refused_with_a_sentence() {
         "create temp table x as select 1 as one",
         "create temp sequence x",
         "begin; lock table t in exclusive mode",
+        "listen c",
+        "notify c, 'said'",
+        "select pg_notify('c', 'said')",
     ] {
         assert_eq!(code(&mut b, sql), "0A000", "{sql}");
         let _ = run(&mut b, "rollback");
     }
     assert_eq!(text(&mut b, "select * from t"), "1");
+    // it says that the table is used, as a SELECT would
+    ok(&mut b, "begin isolation level repeatable read read only; lock table t in access share mode; commit");
+    ok(&mut b, "begin; lock table t in access share mode; insert into t values (2)");
+    assert_eq!(code(&mut b, "lock table t in row share mode"), "0A000");
+    ok(&mut b, "rollback");
 }
 
 #[test]

@@ -56,6 +56,7 @@ fn own_name(ast: &Ast, first: &FirstNames) -> Option<(String, bool)> {
         Ast::Floor { .. } => strong("floor"),
         Ast::AtTimeZone { .. } => strong("timezone"),
         Ast::Array(_) => strong("array"),
+        Ast::Tuple(_) => strong("row"),
         Ast::Exists { negated: false, .. } => strong("exists"),
         Ast::Interval(_) => Some(("interval".to_owned(), false)),
         Ast::TypedString(typed) => ty(&typed.data_type),

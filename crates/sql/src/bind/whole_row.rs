@@ -206,12 +206,26 @@ impl Binder<'_> {
                 None => self.records.get(slot).cloned(),
             },
             Expr::Call(call) => call.0.fields().cloned(),
-            // a row of a table that an outer join may have left out
-            Expr::Case(branches, other) => match &branches[..] {
-                [(_, value)] if matches!(**other, Expr::Const(Value::Null)) => self.fields_of(value),
-                _ => None,
-            },
+            // a row of a table that an outer join may have left out is one of them
+            Expr::Case(branches, other) => {
+                self.fields_of_all(branches.iter().map(|(_, value)| value).chain([&**other]))
+            }
+            Expr::Coalesce(list) => self.fields_of_all(list.iter()),
             _ => None,
         }
+    }
+
+    /// The fields that several records have, one of which is the value; the names are those of the first one.
+    fn fields_of_all<'e>(&self, values: impl Iterator<Item = &'e Expr>) -> Option<Arc<Fields>> {
+        let mut known: Option<Arc<Fields>> = None;
+        for value in values.filter(|value| !matches!(value, Expr::Const(Value::Null))) {
+            let fields = self.fields_of(value)?;
+            match &known {
+                Some(known) if known.types != fields.types => return None,
+                Some(_) => {}
+                None => known = Some(fields),
+            }
+        }
+        known
     }
 }

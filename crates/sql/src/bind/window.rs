@@ -94,6 +94,12 @@ impl Binder<'_> {
         let slot = self.slot();
         self.used[slot] = true;
         window.slot = slot;
+        // a record is that of a row of the window
+        let (WindowFn::Own(_, args) | WindowFn::Aggregate(_, args, _)) = &window.function;
+        if let Some(fields) = args.first().and_then(|arg| self.fields_of(arg)).filter(|_| ty == Type::RECORD)
+        {
+            self.records.insert(slot, fields);
+        }
         self.scope().windows.get_or_insert_default().push(window);
         Ok(Typed::new(Expr::Slot(slot), ty))
     }

@@ -225,7 +225,9 @@ impl<E: Engine> Session<E> {
     ) -> Result<Done> {
         use crate::exec::context::Host;
         self.need_block("LOCK TABLE")?;
-        if self.state.shared.is_shared {
+        // ACCESS SHARE says that the table is used: a change of its definition is a conflict then, as behind a SELECT
+        let notes = self.state.shared.is_shared;
+        if notes && mode != Mode::AccessShare {
             return Err(crate::error::no_locks("LOCK TABLE"));
         }
         if mode > Mode::RowExclusive && self.transaction.is_read_only() {
@@ -247,7 +249,9 @@ impl<E: Engine> Session<E> {
                     return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
                 }
             };
-            if !nowait {
+            if notes {
+                self.state.used.note(table);
+            } else if !nowait {
                 self.lock_table(table, mode, deadline)?;
             } else if !self.state.take_lock(Tag::Table(table), mode)? {
                 let what = format!("could not obtain lock on relation \"{name}\"");

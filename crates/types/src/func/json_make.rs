@@ -6,6 +6,7 @@ use crate::array::Array;
 use crate::env::Env;
 use crate::error::{Result, SqlError, SqlState};
 use crate::json::{Json, write_string};
+use crate::record::{Record, write_json};
 use crate::ty::{Base, Type};
 use crate::value::{Text, Value};
 
@@ -39,18 +40,7 @@ pub(crate) fn to_json(value: &Value, ty: Type, env: &Env, out: &mut Vec<u8>) {
             write_string(&text, out);
         }
         Value::Array(v) => array(v, env, false, out),
-        Value::Record(record) => {
-            out.push(b'{');
-            for (number, (name, ty, value)) in record.each().enumerate() {
-                if number > 0 {
-                    out.push(b',');
-                }
-                write_string(name, out);
-                out.push(b':');
-                to_json(value, ty, env, out);
-            }
-            out.push(b'}');
-        }
+        Value::Record(record) => write_json(record.each(), env, false, out),
         _ => write_string(&value.to_text(ty, env).unwrap_or_default(), out),
     }
 }
@@ -226,6 +216,12 @@ fn json_object(args: &[Value]) -> Result<Value> {
     Ok(as_text(out))
 }
 
+fn row_to_json(record: &Record, env: &Env, lines: bool) -> Value {
+    let mut out = Vec::new();
+    write_json(record.each(), env, lines, &mut out);
+    as_text(out)
+}
+
 fn jsonb_object(args: &[Value]) -> Result<Value> {
     let members = pairs(args)?.into_iter().map(|(k, v)| (k, v.map_or(Json::Null, Json::String)));
     Ok(Value::jsonb(Json::object(members.collect())))
@@ -246,6 +242,14 @@ pub(super) fn register(r: &mut Registry) {
             array(a, call.env, lines, &mut out);
             Ok::<_, SqlError>(as_text(out))
         }),
+    );
+    r.stable(
+        "row_to_json(record) json",
+        code!(|call; record: &Record| Ok::<_, SqlError>(row_to_json(record, call.env, false))),
+    );
+    r.stable(
+        "row_to_json(record,bool) json",
+        code!(|call; record: &Record, lines: bool| Ok::<_, SqlError>(row_to_json(record, call.env, lines))),
     );
     r.stable("to_jsonb(anyelement) jsonb", |call, args| {
         to_jsonb(&args[0], ty_of(call, 0), call.env).map(Value::jsonb)

@@ -130,8 +130,7 @@ impl<E: Engine> Session<E> {
                 return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
             }
             if column.ty.base == Base::Record {
-                let what = format!("column \"{name}\" has pseudo-type {}", column.ty.sql_name());
-                return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
+                return Err(pseudo_type(&name, column.ty));
             }
             desc.columns.push(ColumnDesc {
                 name,
@@ -173,8 +172,7 @@ impl<E: Engine> Session<E> {
         }
         let ty = self.data_type(&column.data_type)?;
         if matches!(ty.base, Base::Unknown | Base::Void | Base::Record) {
-            let what = format!("column \"{name}\" has pseudo-type {}", ty.sql_name());
-            return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
+            return Err(pseudo_type(&name, ty));
         }
         let mut described = ColumnDesc {
             name: name.clone(),
@@ -361,6 +359,9 @@ impl<E: Engine> Session<E> {
                 let what = format!("column \"{name}\" specified more than once");
                 return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
             }
+            if column.ty.base == Base::Record {
+                return Err(pseudo_type(&name, column.ty));
+            }
             columns.push((name, column.ty.oid(), column.ty.typmod));
         }
         if let Some(replaced) = replaced {
@@ -470,6 +471,12 @@ fn is_serial(ty: &DataType) -> bool {
 /// Whether a view may have these columns instead of others: queries of other views may name them.
 ///
 /// # Errors
+/// 42P16 for a type that no column has.
+fn pseudo_type(column: &str, ty: Type) -> SqlError {
+    let what = format!("column \"{column}\" has pseudo-type {}", ty.sql_name());
+    SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what)
+}
+
 /// 42P16 unless they are the same, and new ones behind them.
 fn may_replace(old: &[(String, u32, i32)], new: &[(String, u32, i32)]) -> Result<()> {
     let invalid = |what: String| Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
