@@ -40,7 +40,8 @@ fn next(tokens: &[TokenWithSpan], from: usize) -> usize {
     from + rest.iter().take_while(|token| matches!(token.token, Token::Whitespace(_))).count()
 }
 
-/// Where the count stands, and the end of the clause, if OFFSET follows it, or there is no count, or one in parentheses.
+/// Where the count stands, and the end of the clause, if OFFSET follows it, or there is no count, or one in
+/// parentheses.
 fn clause(tokens: &[TokenWithSpan], fetch: usize) -> Option<(std::ops::Range<usize>, usize)> {
     let first = next(tokens, fetch + 1);
     if !is(tokens, first, &[Keyword::FIRST, Keyword::NEXT]) {
