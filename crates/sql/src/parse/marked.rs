@@ -14,6 +14,7 @@
 //!
 //! `int ARRAY`, which is no name, becomes `int []`.
 
+use super::lex::Lexer;
 use sqlparser::ast::{
     AccessExpr, Assignment, AssignmentTarget, Expr, ObjectName, ObjectNamePart, OnConflictAction,
 };
@@ -162,6 +163,21 @@ pub(crate) fn all_fields(item: &Expr) -> Option<Expr> {
         return Some((**root).clone());
     }
     Some(Expr::CompoundFieldAccess { root: root.clone(), access_chain: chain.to_vec() })
+}
+
+/// The text of a query with the stars that [`all_fields_at`] has made names.
+pub(crate) fn with_stars(text: &str) -> String {
+    let (mut out, mut copied, mut behind_dot) = (String::with_capacity(text.len()), 0, false);
+    for token in Lexer::new(text) {
+        if behind_dot && token.of(text) == "\"\"" {
+            out.push_str(&text[copied..token.start]);
+            out.push('*');
+            copied = token.end;
+        }
+        behind_dot = token.is_sign(text, ".");
+    }
+    out.push_str(&text[copied..]);
+    out
 }
 
 fn override_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {

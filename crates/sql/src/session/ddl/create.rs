@@ -8,6 +8,7 @@ use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{is_temporary, split};
 use crate::parse::like::like_of;
+use crate::parse::marked;
 use crate::parse::sequence::split_name;
 use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, Spread, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
@@ -369,7 +370,7 @@ impl<E: Engine> Session<E> {
         }
         let hidden = |known: &String| known == "pg_catalog" || is_temporary(known) && !is_temporary(&schema);
         let path = self.state.path.iter().filter(|known| !hidden(known)).cloned().collect();
-        let query = self.kept_query(&text);
+        let query = marked::with_stars(&self.kept_query(&text));
         let view = ViewDesc { oid, schema, name, columns, query, uses, path, known, comments };
         self.put(Relation::View(Arc::new(view)))?;
         Ok(Tag::plain("CREATE VIEW"))
