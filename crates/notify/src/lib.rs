@@ -23,6 +23,9 @@ const MAX_CHANNEL: usize = 63;
 /// Bytes of a payload, as in PostgreSQL.
 const MAX_PAYLOAD: usize = 7_999;
 
+/// Channels that a session listens to, and statements about channels of a transaction.
+const MAX_CHANNELS: usize = 10_000;
+
 /// Bytes of notifications that wait, of all sessions together, before NOTIFY is refused.
 const MAX_WAITING: usize = 64 << 20;
 
@@ -41,6 +44,9 @@ pub enum Refused {
     /// It has 7,999 bytes at most.
     #[error("payload string too long")]
     LongPayload,
+    /// A session listens to 10,000 channels at most, and a transaction has as many statements about them.
+    #[error("too many channels")]
+    ManyChannels,
     /// Too much waits for sessions that do not take what they hear.
     #[error("too many notifications in the NOTIFY queue")]
     Full,
@@ -155,8 +161,15 @@ impl Pending {
     }
 
     /// LISTEN, UNLISTEN.
-    pub fn change(&mut self, change: Change) {
+    ///
+    /// # Errors
+    /// [`Refused::ManyChannels`].
+    pub fn change(&mut self, change: Change) -> Result<(), Refused> {
+        if self.changes.len() >= MAX_CHANNELS {
+            return Err(Refused::ManyChannels);
+        }
         self.changes.push(change);
+        Ok(())
     }
 }
 
@@ -194,12 +207,13 @@ struct Inner {
 impl Inner {
     fn join(&mut self, session: u32, channel: &Arc<str>) -> bool {
         let Some(listener) = self.listeners.get_mut(&session) else { return false };
-        if listener.channels.contains(channel) {
-            return false;
+        let sessions = self.channels.entry(channel.clone()).or_default();
+        let joins = !sessions.contains(&session);
+        if joins {
+            listener.channels.push(channel.clone());
+            sessions.push(session);
         }
-        listener.channels.push(channel.clone());
-        self.channels.entry(channel.clone()).or_default().push(session);
-        true
+        joins
     }
 
     fn leave(&mut self, session: u32, channel: &str) {
@@ -302,7 +316,8 @@ impl Hub {
     /// Lets a session listen to what its transaction asks for, before that commits: so it hears all that commits later.
     ///
     /// # Errors
-    /// [`Refused::Full`] if there is no room for what the transaction says; the system's, if its bell cannot be made.
+    /// [`Refused::Full`] if there is no room for what the transaction says, [`Refused::ManyChannels`]; the system's, if
+    /// its bell cannot be made.
     pub fn prepare(
         &self,
         session: u32,
@@ -320,15 +335,29 @@ impl Hub {
         let mut inner = self.inner.lock();
         let now = inner.listeners.get(&session).map(|listener| listener.channels.clone()).unwrap_or_default();
         let mut then = now.clone();
+        let mut known: HashSet<Arc<str>> = now.iter().cloned().collect();
         for change in &pending.changes {
             match change {
-                Change::Listen(channel) if then.contains(channel) => {}
-                Change::Listen(channel) => then.push(channel.clone()),
-                Change::Unlisten(channel) => then.retain(|other| other != channel),
-                Change::UnlistenAll => then.clear(),
+                Change::Listen(channel) => {
+                    if known.insert(channel.clone()) {
+                        then.push(channel.clone());
+                    }
+                }
+                Change::Unlisten(channel) => {
+                    if known.remove(channel) {
+                        then.retain(|other| other != channel);
+                    }
+                }
+                Change::UnlistenAll => {
+                    then.clear();
+                    known.clear();
+                }
             }
         }
-        joined.leaves = now.into_iter().filter(|channel| !then.contains(channel)).collect();
+        if then.len() > MAX_CHANNELS {
+            return Err(io::Error::other(Refused::ManyChannels));
+        }
+        joined.leaves = now.into_iter().filter(|channel| !known.contains(channel)).collect();
         if let (false, Some(bell)) = (then.is_empty(), bell) {
             if let Entry::Vacant(place) = inner.listeners.entry(session) {
                 bell.arm()?;

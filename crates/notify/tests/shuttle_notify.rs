@@ -48,7 +48,7 @@ fn speak(hub: &Arc<Hub>, log: &Log, speaker: u32, round: u32, durable: bool) {
 /// Begins to listen, with what has committed by then.
 fn listen(hub: &Hub, log: &Log, bell: &Arc<Counted>) -> (Arc<AtomicBool>, usize) {
     let mut pending = Pending::default();
-    pending.change(Change::Listen("c".into()));
+    pending.change(Change::Listen("c".into())).unwrap();
     let (bell, mut mail): (Arc<dyn Bell>, _) = (bell.clone(), None);
     let joined = hub.prepare(LISTENER, &pending, Some(&bell), &mut mail).unwrap();
     let seen = log.lock().len();
@@ -112,8 +112,8 @@ fn whoever_leaves_hears_nothing_more() {
         };
         // a LISTEN whose transaction does not commit
         let mut pending = Pending::default();
-        pending.change(Change::Unlisten("c".into()));
-        pending.change(Change::Listen("d".into()));
+        pending.change(Change::Unlisten("c".into())).unwrap();
+        pending.change(Change::Listen("d".into())).unwrap();
         let mut mail = None;
         let bell: Arc<dyn Bell> = bell.clone();
         let joined = hub.prepare(LISTENER, &pending, Some(&bell), &mut mail).unwrap();

@@ -31,9 +31,8 @@ pub(crate) struct Guarded<B> {
 }
 
 impl<B: Limited> Guarded<B> {
-    pub(crate) fn new(session: B, control: Arc<Control>, slow: Duration) -> Self {
+    pub(crate) fn new(mut session: B, control: Arc<Control>, slow: Duration) -> Self {
         let slow = millis(slow);
-        let mut session = session;
         session.set_bell(control.socket.clone());
         Self { session, control, busy: false, slow }
     }

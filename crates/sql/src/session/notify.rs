@@ -25,7 +25,10 @@ fn refused(why: Refused) -> SqlError {
         Refused::Full => SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, why.to_string())
             .detail("They wait for sessions that listen, and are in a transaction or do not read.")
             .hint("End these transactions, or let the sessions UNLISTEN."),
-        _ => SqlError::new(SqlState::INVALID_PARAMETER_VALUE, why.to_string()),
+        Refused::ManyChannels => SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, why.to_string()),
+        Refused::EmptyChannel | Refused::LongChannel | Refused::LongPayload => {
+            SqlError::new(SqlState::INVALID_PARAMETER_VALUE, why.to_string())
+        }
     }
 }
 
@@ -56,7 +59,7 @@ impl<E: Engine> SessionState<E> {
     /// NOTIFY, LISTEN or UNLISTEN.
     ///
     /// # Errors
-    /// As [`notify`](Self::notify); 0A000 for LISTEN in a session that nobody asks for what it hears.
+    /// As [`notify`](Self::notify); 54000 for too many channels; 0A000 for LISTEN in a session that nobody asks for what it hears.
     pub(crate) fn tell_or_listen(&self, utility: &Utility) -> Result<Tag> {
         let change = match utility {
             Utility::Notify { channel, payload } => {
@@ -74,7 +77,7 @@ impl<E: Engine> SessionState<E> {
             _ => return Err(SqlError::internal("not about channels")),
         };
         let tag = if matches!(change, Change::Listen(_)) { "LISTEN" } else { "UNLISTEN" };
-        self.pending.borrow_mut().change(change);
+        self.pending.borrow_mut().change(change).map_err(refused)?;
         Ok(Tag::plain(tag))
     }
 }

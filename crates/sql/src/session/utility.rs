@@ -9,7 +9,6 @@ use crate::parse::utility::{Modes, Utility};
 use crate::plan::cache::{Compiled, Held};
 use scaledb_catalog::Relation;
 use scaledb_engine::Engine;
-use scaledb_notify::Change;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 
 impl<E: Engine> Session<E> {
@@ -247,7 +246,7 @@ impl<E: Engine> Session<E> {
                 self.statements.clear();
                 self.clear_portals();
                 self.state.give_all_locks_back();
-                self.state.pending.borrow_mut().change(Change::UnlistenAll);
+                self.state.tell_or_listen(&Utility::Unlisten(None))?;
                 self.drop_temporary()?;
                 self.state.settings.borrow_mut().reset_all();
                 self.refresh();

@@ -96,6 +96,38 @@ fn a_session_hears_itself_and_nothing_in_a_transaction<E: Engine>(db: Database<E
     assert_eq!(text(s, "select pg_notification_queue_usage()"), "0");
 }
 
+/// Has no event to ring with.
+struct Broken;
+
+impl Bell for Broken {
+    fn arm(&self) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Other.into())
+    }
+
+    fn ring(&self) {
+        panic!("it was never armed");
+    }
+}
+
+/// A LISTEN that fails leaves nothing behind, neither channels nor what its transaction has written.
+fn a_listen_that_fails_has_done_nothing<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key)");
+    s.set_bell(Arc::new(Broken));
+    assert_eq!(code(s, "begin; insert into t values (1); listen c; notify c; commit"), "53000");
+    assert_eq!(text(s, "select count(*) from pg_listening_channels()"), "0");
+    assert_eq!(text(s, "select count(*) from t"), "0");
+    let (mut a, _) = listener(&db, &["c"]);
+    let many = "do $$ begin for i in 1..11000 loop execute 'listen c' || i; end loop; end $$";
+    assert_eq!(code(&mut a, many), "54000");
+    ok(&mut a, &many.replace("11000", "9999"));
+    assert_eq!(code(&mut a, "listen more"), "54000");
+    assert_eq!(text(&mut a, "select count(*) from pg_listening_channels()"), "10000");
+    ok(&mut a, "notify c9999, 'heard'");
+    assert_eq!(heard(&mut a), "c9999:heard");
+    assert_eq!(text(s, "select pg_notification_queue_usage()"), "0");
+}
+
 fn what_is_no_channel_or_payload_is_refused<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
     for (sql, wanted) in [
@@ -228,6 +260,7 @@ on_each_engine!(
     what_commits_is_heard_and_nothing_else,
     a_session_hears_itself_and_nothing_in_a_transaction,
     what_is_no_channel_or_payload_is_refused,
+    a_listen_that_fails_has_done_nothing,
     notifications_come_in_the_order_of_commits,
     whoever_listens_hears_all_that_it_does_not_see,
     what_waits_is_bounded,
