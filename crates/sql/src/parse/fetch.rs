@@ -28,14 +28,15 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-fn is(tokens: &[TokenWithSpan], at: usize, wanted: &[Keyword]) -> bool {
+/// Whether a token is one of these words, and no name in quotes.
+pub(super) fn is(tokens: &[TokenWithSpan], at: usize, wanted: &[Keyword]) -> bool {
     tokens.get(at).is_some_and(|token| {
         matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && wanted.contains(&word.keyword))
     })
 }
 
 /// The next token that is no space, from here on.
-fn next(tokens: &[TokenWithSpan], from: usize) -> usize {
+pub(super) fn next(tokens: &[TokenWithSpan], from: usize) -> usize {
     let rest = tokens.get(from..).unwrap_or_default();
     from + rest.iter().take_while(|token| matches!(token.token, Token::Whitespace(_))).count()
 }

@@ -1,6 +1,7 @@
 //! `a OPERATOR(pg_catalog.=) ANY (..)`: the parser knows ANY and ALL behind plain operators only. The operators of the
 //! system are those that such a one means anyway.
 
+use super::fetch::{is, next};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
@@ -18,18 +19,6 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         }
     }
     tokens
-}
-
-fn is(tokens: &[TokenWithSpan], at: usize, wanted: &[Keyword]) -> bool {
-    tokens.get(at).is_some_and(|token| {
-        matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && wanted.contains(&word.keyword))
-    })
-}
-
-/// The next token that is no space, from here on.
-fn next(tokens: &[TokenWithSpan], from: usize) -> usize {
-    let rest = tokens.get(from..).unwrap_or_default();
-    from + rest.iter().take_while(|token| matches!(token.token, Token::Whitespace(_))).count()
 }
 
 /// Where the operator itself stands, and the end of `OPERATOR(..)`, if it is one of the system and ANY follows.
