@@ -59,8 +59,8 @@ impl<E: Engine> SessionState<E> {
     /// NOTIFY, LISTEN or UNLISTEN.
     ///
     /// # Errors
-    /// As [`notify`](Self::notify); 54000 for too many channels; 0A000 for LISTEN in a session that nobody asks for what
-    /// it hears.
+    /// As [`notify`](Self::notify); 54000 for too many channels; 0A000 for LISTEN in a session that nobody asks for
+    /// what it hears.
     pub(crate) fn tell_or_listen(&self, utility: &Utility) -> Result<Tag> {
         let change = match utility {
             Utility::Notify { channel, payload } => {
