@@ -75,7 +75,7 @@ pub struct IndexDesc {
     pub columns: Vec<KeyColumn>,
     /// Whether two rows may not share a key.
     pub unique: bool,
-    /// Whether a constraint of the same name stands behind it: UNIQUE, or a primary key that is deferrable.
+    /// Whether a constraint of the same name stands behind it: UNIQUE, EXCLUDE, or a primary key that is deferrable.
     pub constraint: bool,
     /// Whether that constraint is the primary key. One that is not deferrable is a [`PrimaryKeyDesc`].
     #[serde(default)]
@@ -89,6 +89,19 @@ pub struct IndexDesc {
     /// Which rows it is for, if not for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate: Option<PredicateDesc>,
+    /// What two rows may not have in common, if the constraint is EXCLUDE.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclusion: Option<ExclusionDesc>,
+}
+
+/// What two rows of a table may not have in common: equal values in all columns of the index, or in all but the last,
+/// which are ranges that overlap.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExclusionDesc {
+    /// The access method that it was declared with, which only definitions show.
+    pub method: String,
+    /// Whether the last column is compared by `&&`; all others are compared by `=`.
+    pub overlaps: bool,
 }
 
 /// Which rows an index is for: `WHERE ..`.
@@ -104,6 +117,11 @@ pub struct PredicateDesc {
 }
 
 impl IndexDesc {
+    /// Whether its constraint is checked when a statement is done, or the transaction: the engine does not.
+    pub fn is_checked_late(&self) -> bool {
+        self.deferrable.is_some() || self.exclusion.is_some()
+    }
+
     /// Whether two rows that it is for never share a key, not even while a statement runs.
     pub fn is_unique_at_once(&self) -> bool {
         self.unique && self.deferrable.is_none()

@@ -21,8 +21,8 @@ mod snapshot;
 mod store;
 
 pub use desc::{
-    About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, EnumDesc, ForeignKeyDesc, Identity,
-    IndexDesc, Initially, KeyColumn, LabelDesc, Placement, PredicateDesc, PrimaryKeyDesc, Relation,
+    About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, EnumDesc, ExclusionDesc, ForeignKeyDesc,
+    Identity, IndexDesc, Initially, KeyColumn, LabelDesc, Placement, PredicateDesc, PrimaryKeyDesc, Relation,
     SchemaDesc, SequenceDesc, Spread, TableDesc, ViewDesc,
 };
 pub use routine::{

@@ -53,6 +53,8 @@ pub struct SequenceValue {
 enum Later<'a> {
     /// Values of columns are computed, those of generated columns and of partial indexes.
     ComputingTable(&'a TableDesc),
+    /// A table that has EXCLUDE constraints.
+    ExcludingTable(&'a TableDesc),
     /// A table that has triggers.
     TriggeringTable(&'a TableDesc),
     /// An enum type.
@@ -68,7 +70,7 @@ enum Later<'a> {
 /// What a row describes.
 #[derive(Deserialize)]
 enum Descriptor {
-    #[serde(alias = "ComputingTable", alias = "TriggeringTable")]
+    #[serde(alias = "ComputingTable", alias = "TriggeringTable", alias = "ExcludingTable")]
     Table(Arc<TableDesc>),
     Sequence(Arc<SequenceDesc>),
     View(Arc<ViewDesc>),
@@ -80,7 +82,11 @@ enum Descriptor {
 
 /// The descriptor of a relation as it is kept.
 fn text(relation: &Relation) -> serde_json::Result<String> {
+    // the latest first: who knows a name knows what the names behind it are for
     match relation {
+        Relation::Table(table) if table.indexes.iter().any(|index| index.exclusion.is_some()) => {
+            serde_json::to_string(&Later::ExcludingTable(table))
+        }
         Relation::Table(table) if !table.triggers.is_empty() => {
             serde_json::to_string(&Later::TriggeringTable(table))
         }
@@ -392,6 +398,7 @@ fn open_table<E: Engine>(engine: &E, name: &str, columns: Vec<Column>) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::desc::{ExclusionDesc, IndexDesc, KeyColumn};
 
     /// Relations as versions had them that could not compute columns.
     #[derive(Debug, Deserialize)]
@@ -422,6 +429,25 @@ mod tests {
         let kept = text(&computing).expect("it can be written");
         serde_json::from_str::<Earlier>(&kept).expect_err("an earlier version would not compute it");
         assert_eq!(read(&kept), computing);
+        let Relation::Table(table) = &computing else { panic!("a table") };
+        let mut desc = (**table).clone();
+        let exclusion = ExclusionDesc { method: "gist".to_owned(), overlaps: false };
+        desc.indexes.push(IndexDesc {
+            oid: 16_385,
+            name: "t_a_excl".to_owned(),
+            columns: vec![KeyColumn { attnum: 1, descending: false, nulls_first: false }],
+            unique: false,
+            constraint: true,
+            primary: false,
+            deferrable: None,
+            engine: String::new(),
+            predicate: None,
+            exclusion: Some(exclusion),
+        });
+        let excluding = Relation::Table(Arc::new(desc));
+        let later = text(&excluding).expect("it can be written");
+        assert!(later.starts_with("{\"ExcludingTable\""), "a version that checks no rows would read {later}");
+        assert_eq!(read(&later), excluding);
         // as versions wrote it for some days that compute columns
         let named = kept.replace("ComputingTable", "Table");
         assert_eq!(read(&named), computing);

@@ -155,6 +155,7 @@ pub(crate) fn describe_index(index: &IndexInfo, oid: u32) -> IndexDesc {
         deferrable: None,
         engine: index.name.clone(),
         predicate: None,
+        exclusion: None,
     }
 }
 
@@ -341,6 +342,9 @@ pub(crate) fn read_only(catalog: &Catalog, desc: &TableDesc, info: &TableInfo) -
     if let Some(reference) = catalog.references_to(desc.oid).first() {
         let (key, from) = (&reference.constraint().name, &reference.from.name);
         return Some(format!("the foreign key \"{key}\" of table \"{from}\" refers to it"));
+    }
+    if let Some(index) = desc.indexes.iter().find(|index| index.exclusion.is_some()) {
+        return Some(format!("its constraint \"{}\" is EXCLUDE", index.name));
     }
     if let Some(index) = desc.indexes.iter().find(|index| index.deferrable.is_some()) {
         return Some(format!("its constraint \"{}\" is deferrable", index.name));

@@ -331,6 +331,7 @@ pub(crate) fn weight(value: &Value) -> usize {
             Value::Bytea(bytes) => bytes.len() + 16,
             Value::Array(array) => array.values().iter().map(weight).sum::<usize>() + 64,
             Value::Record(record) => record.values().iter().map(weight).sum::<usize>() + 48,
+            Value::Range(range) => range.bounds().map_or(16, |_| 88),
             Value::Jsonb(_) => 256,
             Value::Numeric(_) => 16,
             _ => 0,

@@ -140,6 +140,7 @@ fn is_shared(ty: Type) -> bool {
         | Base::Unknown
         | Base::Void
         | Base::Record
+        | Base::Range(_)
         | Base::Enum(_) => false,
     }
 }
@@ -157,7 +158,7 @@ pub(crate) fn shared_type(column: &ColumnDesc) -> std::result::Result<Type, Stri
 mod tests {
     use super::*;
     use scaledb_row::{RowBuf, Schema};
-    use scaledb_types::{Env, Value};
+    use scaledb_types::{Env, RangeType, Value};
 
     /// A value of each type that a column can have.
     fn sample(base: Base) -> Option<Value> {
@@ -184,6 +185,8 @@ mod tests {
             | Base::Regrole => {
                 return Some(Value::Oid(u32::MAX));
             }
+            Base::Range(RangeType::Int4range | RangeType::Int8range | RangeType::Numrange) => "[-1,7)",
+            Base::Range(RangeType::Daterange | RangeType::Tsrange | RangeType::Tstzrange) => "[,2024-02-29)",
             Base::Xid
             | Base::Int2vector
             | Base::Oidvector

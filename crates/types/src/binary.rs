@@ -6,6 +6,7 @@ use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::numeric::Numeric;
+use crate::range::Range;
 use crate::text::{clip, fit_text, pad, utf8};
 use crate::ty::{Base, Type};
 use crate::value::Value;
@@ -122,6 +123,7 @@ impl Value {
             | Base::Regnamespace
             | Base::Regrole => Self::Oid(u32::from_be_bytes(exact(bytes)?)),
             Base::Int2vector | Base::Oidvector => array(bytes, ty, 0)?,
+            Base::Range(range) => Self::Range(Arc::new(Range::from_binary(bytes, range)?)),
             Base::Enum(definition) => Self::Enum(definition.value(utf8(bytes)?)?),
             Base::Void => Self::Null,
             Base::Record => {
@@ -165,6 +167,7 @@ impl Value {
             Self::Array(v) => write_array(v, out),
             Self::Enum(v) => out.extend_from_slice(v.label().as_bytes()),
             Self::Record(v) => v.write_binary(out),
+            Self::Range(v) => v.write_binary(out),
         }
     }
 }

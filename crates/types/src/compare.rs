@@ -52,6 +52,7 @@ impl Ord for Value {
             (Array(a), Array(b)) => a.cmp(b),
             (Enum(a), Enum(b)) => a.cmp(b),
             (Record(a), Record(b)) => a.cmp(b),
+            (Range(a), Range(b)) => a.cmp(b),
             _ => rank(self).cmp(&rank(other)),
         }
     }
@@ -82,6 +83,7 @@ fn rank(value: &Value) -> u8 {
         Value::Array(_) => 19,
         Value::Enum(_) => 20,
         Value::Record(_) => 21,
+        Value::Range(_) => 22,
     }
 }
 
@@ -126,6 +128,7 @@ impl Hash for Value {
             Self::Array(v) => v.hash(state),
             Self::Enum(v) => v.hash(state),
             Self::Record(v) => v.hash(state),
+            Self::Range(v) => v.hash(state),
         }
     }
 }

@@ -33,6 +33,7 @@ mod interval_text;
 pub mod json;
 pub mod numeric;
 pub mod ordered_set;
+pub mod range;
 mod record;
 pub mod storage;
 mod tagged;
@@ -55,6 +56,7 @@ pub use func::{
 pub use interval::Interval;
 pub use json::Json;
 pub use numeric::Numeric;
+pub use range::{Bound, Range, RangeType};
 pub use record::{Fields, MAX_RECORD_DEPTH, Record, row_to_json, row_to_jsonb};
 pub use storage::{KeyForm, Storage, Stored};
 pub use text::{NAME_LENGTH, utf8};

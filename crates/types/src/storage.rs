@@ -14,6 +14,8 @@
 //! | oid and the like | int8 | the row's |
 //! | "char" | int2 | the row's |
 //! | enum types | the label's order as int8 | the row's |
+//! | numrange | PostgreSQL's binary format | both bounds' keys |
+//! | the other ranges | both bounds' keys | the row's |
 //! | arrays | PostgreSQL's binary format; of enum types that of the labels' orders | elements' keys |
 //!
 //! Where the key is not the row's, equal values may be stored differently (`1.0` and `1.00`; `1 mon` and
@@ -26,6 +28,7 @@ use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::numeric::Numeric;
+use crate::range::{Range, RangeType};
 use crate::ty::{Base, Type};
 use crate::value::{Text, Value};
 use std::borrow::Cow;
@@ -151,7 +154,7 @@ impl Type {
             | Base::Regnamespace
             | Base::Regrole
             | Base::Enum(_) => Storage::Int8,
-            Base::Numeric | Base::Bytea | Base::Jsonb => Storage::Bytes,
+            Base::Numeric | Base::Bytea | Base::Jsonb | Base::Range(_) => Storage::Bytes,
             Base::Int2vector | Base::Oidvector | Base::Void | Base::Record => Storage::Bytes,
         }
     }
@@ -163,6 +166,8 @@ impl Type {
             _ if self.array => KeyForm::Separate,
             Base::Numeric if self.precision_scale().is_none() => KeyForm::Separate,
             Base::Interval | Base::Jsonb | Base::Int2vector | Base::Oidvector => KeyForm::Separate,
+            // a number's key does not say how many digits it is shown with
+            Base::Range(RangeType::Numrange) => KeyForm::Separate,
             _ => KeyForm::Row,
         }
     }
@@ -230,6 +235,14 @@ impl Value {
             Self::Oid(v) => Stored::Int8((*v).into()),
             Self::Enum(v) => Stored::Int8(v.order()),
             Self::Record(_) => return Err(misfit(self, ty)),
+            Self::Range(range) => {
+                let mut bytes = Vec::with_capacity(24);
+                match range.ty() {
+                    RangeType::Numrange => range.write_binary(&mut bytes),
+                    _ => range.write_key(&mut bytes),
+                }
+                Stored::Bytes(Cow::Owned(bytes))
+            }
             Self::Numeric(v) => match ty.word_scale() {
                 Some(_) if v.is_nan() => Stored::Int8(WORD_NAN),
                 Some(scale) => Stored::Int8(v.mantissa_at(scale).ok_or_else(|| misfit(self, ty))?),
@@ -318,6 +331,12 @@ impl Value {
             (Stored::Bytes(v), Base::Numeric) => Self::Numeric(load_numeric(ty, v).ok_or_else(wrong)?),
             (Stored::Bytes(v), Base::Interval) => Self::Interval(load_interval(v).ok_or_else(wrong)?),
             (Stored::Bytes(v), Base::Jsonb) => Self::jsonb(Json::read_stored(v).ok_or_else(wrong)?),
+            (Stored::Bytes(v), Base::Range(RangeType::Numrange)) => {
+                Self::from_binary(v, ty).map_err(|_| wrong())?
+            }
+            (Stored::Bytes(v), Base::Range(range)) => {
+                Self::Range(Arc::new(Range::read_key(v, range).ok_or_else(wrong)?))
+            }
             (Stored::Bytes(v), Base::Int2vector | Base::Oidvector) => {
                 Self::from_binary(v, ty).map_err(|_| wrong())?
             }
@@ -359,6 +378,7 @@ impl Value {
             Self::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
             Self::Enum(v) => out.extend_from_slice(&(v.order() ^ i64::MIN).to_be_bytes()),
             Self::Record(v) => write_sequence(v.values(), out),
+            Self::Range(v) => v.write_key(out),
             Self::Array(v) => {
                 write_sequence(v.values(), out);
                 out.push(v.dimensions().len() as u8);

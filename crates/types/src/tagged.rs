@@ -12,6 +12,7 @@
 //! of an enum type        tag | number of the definition (4) | order of the label (8)
 //! arrays                 tag | oid of the element (4) | its modifier (4) | dimensions (1) | length and lower bound of
 //!                        each (8) | how many values (4) | the values
+//! ranges                 tag | oid (4) | 1 for an empty one | of each bound 1 if it is inclusive | its value
 //! records                tag | how many fields (4) | for each: length of its name (4) | the name | 1 for an array | oid of
 //!                        its type or element (4) | modifier (4) | the value
 //! ```
@@ -22,6 +23,7 @@ use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::numeric::Numeric;
+use crate::range::{Bound, Range};
 use crate::record::{Fields, MAX_RECORD_DEPTH, Record};
 use crate::storage::Stored;
 use crate::ty::Type;
@@ -53,6 +55,7 @@ mod tag {
     pub(super) const ARRAY: u8 = 21;
     pub(super) const ENUM: u8 = 22;
     pub(super) const RECORD: u8 = 23;
+    pub(super) const RANGE: u8 = 24;
 }
 
 /// Stands for the oid of an enum type; the number of its definition follows.
@@ -167,6 +170,14 @@ impl Value {
                     value.write_tagged(out)?;
                 }
             }
+            Self::Range(range) => {
+                put(tag::RANGE, &Type::of_range(range.ty()).oid().to_le_bytes());
+                out.push(u8::from(range.is_empty()));
+                for bound in range.bounds().into_iter().flatten() {
+                    out.push(u8::from(bound.inclusive));
+                    bound.value.write_tagged(out)?;
+                }
+            }
         }
         Ok(())
     }
@@ -237,6 +248,7 @@ impl<'a> Reader<'a> {
             tag::OID => Value::Oid(u32::from_le_bytes(self.chunk()?)),
             tag::ARRAY if nesting < MAX_NESTING => self.array(nesting)?,
             tag::RECORD if nesting < MAX_NESTING => self.record(nesting)?,
+            tag::RANGE if nesting < MAX_NESTING => self.range(nesting)?,
             tag::ENUM => {
                 let definition = EnumType::of_number(u32::from_le_bytes(self.chunk()?))?;
                 Value::Enum(definition.stored(i64::from_le_bytes(self.chunk()?))?)
@@ -250,6 +262,21 @@ impl<'a> Reader<'a> {
             ENUM_TYPE => Type::of_enum(EnumType::of_number(u32::from_le_bytes(self.chunk()?))?),
             oid => Type { typmod: i32::from_le_bytes(self.chunk()?), ..Type::from_oid(oid)? },
         })
+    }
+
+    fn range(&mut self, nesting: usize) -> Option<Value> {
+        let ty = Type::from_oid(u32::from_le_bytes(self.chunk()?))?.as_range()?;
+        let [empty] = self.chunk()?;
+        if empty != 0 {
+            return Some(Value::Range(Arc::new(Range::empty(ty))));
+        }
+        let mut bound = || {
+            let [inclusive] = self.chunk()?;
+            let value = self.value(nesting + 1)?;
+            value.fits(ty.subtype()).then(|| Bound::new(value, inclusive != 0))
+        };
+        let (lower, upper) = (bound()?, bound()?);
+        Some(Value::Range(Arc::new(Range::new(ty, lower, upper).ok()?)))
     }
 
     fn record(&mut self, nesting: usize) -> Option<Value> {

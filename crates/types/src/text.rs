@@ -4,6 +4,7 @@ use crate::env::{ByteaOutput, Env};
 use crate::error::{Result, SqlError, SqlState};
 use crate::json::Json;
 use crate::numeric::{Numeric, trim};
+use crate::range::Range;
 use crate::ty::{Base, Type};
 use crate::value::{Text, Value};
 use crate::{array_text, datetime, float, interval_parse, interval_text};
@@ -301,6 +302,7 @@ impl Value {
             | Base::Regnamespace
             | Base::Regrole => Self::Oid(parse_oid(text, if ty.base == Base::Xid { "xid" } else { "oid" })?),
             Base::Int2vector | Base::Oidvector => array_text::parse_vector(text, ty)?,
+            Base::Range(range) => Self::Range(Arc::new(Range::parse(text, range, env)?)),
             Base::Enum(definition) => Self::Enum(definition.value(text)?),
             Base::Void => Self::Null,
             Base::Record => {
@@ -352,6 +354,7 @@ impl Value {
             Self::Array(v) => array_text::write(v, env, out),
             Self::Enum(v) => out.extend_from_slice(v.label().as_bytes()),
             Self::Record(v) => v.write_text(env, out),
+            Self::Range(v) => v.write_text(env, out),
         }
     }
 

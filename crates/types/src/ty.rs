@@ -2,6 +2,7 @@
 
 use crate::enums::EnumType;
 use crate::error::{Result, SqlError, SqlState};
+use crate::range::RangeType;
 use std::fmt;
 
 /// A type without its modifier.
@@ -46,6 +47,8 @@ pub enum Base {
     Void,
     /// A row of anything.
     Record,
+    /// The values between two bounds.
+    Range(RangeType),
     /// A type that CREATE TYPE .. AS ENUM has made.
     Enum(EnumType),
 }
@@ -66,6 +69,8 @@ pub enum Category {
     Numeric = b'N',
     /// Types of functions only.
     Pseudo = b'P',
+    /// Ranges.
+    Range = b'R',
     /// Text.
     String = b'S',
     /// interval.
@@ -95,7 +100,7 @@ use Category as C;
 macro_rules! rows {
     ($(($base:ident, $name:literal, $sql:literal, ($oid:literal, $array:literal), $len:literal, $category:path,
         $preferred:literal),)*) => {
-        /// The types that are always there.
+        /// The types that are always there, but for ranges.
         const ALL: [Base; 33] = [$(Base::$base),*];
 
         impl Base {
@@ -110,6 +115,7 @@ macro_rules! rows {
                         category: $category,
                         preferred: $preferred,
                     },)*
+                    Self::Range(range) => range.row(),
                     Self::Enum(definition) => definition.row(),
                 }
             }
@@ -157,7 +163,7 @@ rows![
 impl Base {
     /// The base types that are always there, which enum types are not.
     pub fn all() -> impl Iterator<Item = Self> {
-        ALL.into_iter()
+        ALL.into_iter().chain(RangeType::ALL.map(Self::Range))
     }
 }
 
@@ -316,7 +322,7 @@ impl Type {
         if oid == 0 {
             return None;
         }
-        ALL.into_iter().find_map(|base| match base.row() {
+        Base::all().find_map(|base| match base.row() {
             row if oid == row.oid => Some(Self::of(base)),
             row if oid == row.array => Some(Self::array_of(base)),
             _ => None,
@@ -505,7 +511,7 @@ impl Type {
     /// The type that `pg_type.typname` means: `"char"` is the one-byte type here.
     pub fn by_typname(name: &str) -> Option<Self> {
         let (name, array) = name.strip_prefix('_').map_or((name, false), |name| (name, true));
-        let base = ALL.into_iter().find(|base| base.row().name == name)?;
+        let base = Base::all().find(|base| base.row().name == name)?;
         (!array || base.row().array != 0).then_some(Self { base, array, typmod: -1 })
     }
 

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::numeric::Numeric;
+use crate::range::Range;
 use crate::record::Record;
 use crate::text::utf8;
 use crate::ty::{Base, Type};
@@ -68,6 +69,8 @@ pub enum Value {
     Enum(EnumValue),
     /// A row as one value.
     Record(Arc<Record>),
+    /// Of a range type.
+    Range(Arc<Range>),
 }
 
 impl Value {
@@ -162,6 +165,9 @@ impl Value {
             Self::Text(v) => utf8(v.as_bytes()).map(|_| ()),
             Self::Array(array) => array.values().iter().try_for_each(Self::check),
             Self::Record(record) => record.values().iter().try_for_each(Self::check),
+            Self::Range(range) => {
+                range.bounds().into_iter().flatten().try_for_each(|bound| bound.value.check())
+            }
             _ => Ok(()),
         }
     }
@@ -197,6 +203,7 @@ impl Value {
             Self::Jsonb(_) => Base::Jsonb,
             Self::Enum(v) => Base::Enum(v.ty()),
             Self::Record(_) => Base::Record,
+            Self::Range(v) => Base::Range(v.ty()),
         };
         ty.base == base
     }
@@ -242,6 +249,7 @@ impl Value {
             Self::Array(v) => Self::Array(v.clone()),
             Self::Enum(v) => Self::Enum(*v),
             Self::Record(v) => Self::Record(v.clone()),
+            Self::Range(v) => Self::Range(v.clone()),
         }
     }
 }

@@ -3,9 +3,11 @@
 use proptest::prelude::*;
 use scaledb_types::func::Interrupt;
 use scaledb_types::{
-    Base, Env, Interval, Json, KeyForm, Like, Numeric, Stored, Text, Type, Value, Zone, all_functions,
+    Base, Bound, Env, Interval, Json, KeyForm, Like, Numeric, Range, RangeType, Stored, Text, Type, Value,
+    Zone, all_functions,
 };
 use std::borrow::Cow;
+use std::sync::Arc;
 
 fn env() -> Env {
     Env { zone: Zone::named("Europe/Berlin").unwrap(), ..Env::default() }
@@ -66,6 +68,20 @@ fn value_of(ty: Type) -> BoxedStrategy<Value> {
         Base::Jsonb => json().prop_map(Value::jsonb).boxed(),
         Base::Oid => any::<u32>().prop_map(Value::Oid).boxed(),
         Base::Char => (1_u8..128).prop_map(Value::Char).boxed(),
+        Base::Range(range) => {
+            let bound = || (prop::option::of(value_of(range.subtype())), any::<bool>());
+            (bound(), bound())
+                .prop_map(move |(a, b)| {
+                    let bound = |(value, inclusive): (Option<Value>, bool)| {
+                        Bound::new(value.unwrap_or_default(), inclusive)
+                    };
+                    let (a, b) = if a.0 > b.0 && b.0.is_some() { (b, a) } else { (a, b) };
+                    // what has no next value has no canonical form
+                    let made = Range::new(range, bound(a), bound(b));
+                    Value::Range(Arc::new(made.unwrap_or(Range::empty(range))))
+                })
+                .boxed()
+        }
         other => unreachable!("{other:?}"),
     }
 }
@@ -79,7 +95,7 @@ fn timestamp() -> impl Strategy<Value = i64> {
     ]
 }
 
-const TYPES: [Type; 22] = [
+const TYPES: [Type; 28] = [
     Type::BOOL,
     Type::INT2,
     Type::INT4,
@@ -102,6 +118,12 @@ const TYPES: [Type; 22] = [
     Type::OID,
     Type::CHAR,
     Type::numeric(3, -2),
+    Type::of_range(RangeType::Int4range),
+    Type::of_range(RangeType::Int8range),
+    Type::of_range(RangeType::Numrange),
+    Type::of_range(RangeType::Tsrange),
+    Type::of_range(RangeType::Tstzrange),
+    Type::of_range(RangeType::Daterange),
 ];
 
 fn typed() -> impl Strategy<Value = (Type, Value)> {

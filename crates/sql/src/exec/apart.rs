@@ -78,6 +78,11 @@ impl<'a, W: Worker> Exec<'a, W> {
         let insert = state.insert;
         if let Some(conflict) = &insert.conflict {
             match self.taken(insert)? {
+                Taken::No if insert.table.desc.indexes.iter().any(|index| index.exclusion.is_some()) => {
+                    let what = "ON CONFLICT of a table with an exclusion constraint is not supported in a statement \
+                                that writes in several parts";
+                    return Err(SqlError::unsupported(what));
+                }
                 Taken::No if conflict.index.is_none() && !insert.checks.late.is_empty() => {
                     return Err(late_arbiter());
                 }

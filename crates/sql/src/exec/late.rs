@@ -1,4 +1,5 @@
-//! What is checked when a statement is done, or the transaction: foreign keys, and unique keys that are deferrable.
+//! What is checked when a statement is done, or the transaction: foreign keys, unique keys that are deferrable, and
+//! EXCLUDE constraints.
 
 use super::references::Reference;
 use super::{Exec, codec};
@@ -14,12 +15,13 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) enum Check {
     Reference(Reference),
-    Unique(Unique),
+    /// Of an index that is unique, or has an EXCLUDE constraint.
+    Key(NewKey),
 }
 
 /// A key that a row has got.
 #[derive(Clone, Debug)]
-pub(crate) struct Unique {
+pub(crate) struct NewKey {
     table: Arc<BoundTable>,
     /// Which of the secondary indexes.
     index: usize,
@@ -42,15 +44,15 @@ impl Check {
     }
 
     /// A row with this key; `None` if there is a NULL in it, which equals nothing.
-    pub(super) fn unique(table: Arc<BoundTable>, index: usize, key: Vec<Value>) -> Option<Self> {
-        (!key.iter().any(Value::is_null)).then_some(Self::Unique(Unique { table, index, key }))
+    pub(super) fn key(table: Arc<BoundTable>, index: usize, key: Vec<Value>) -> Option<Self> {
+        (!key.iter().any(Value::is_null)).then_some(Self::Key(NewKey { table, index, key }))
     }
 
     /// The table whose change asked for it.
     pub(crate) fn table(&self) -> u32 {
         match self {
             Self::Reference(reference) => reference.table(),
-            Self::Unique(unique) => unique.table.desc.oid,
+            Self::Key(new) => new.table.desc.oid,
         }
     }
 }
@@ -88,7 +90,7 @@ impl<W: Worker> Exec<'_, W> {
             let columns = &table.secondary[number];
             if columns.iter().any(|column| old[column.position] != new[column.position]) {
                 let key = columns.iter().map(|column| new[column.position].clone()).collect();
-                self.note(Check::unique(table.clone(), number, key));
+                self.note(Check::key(table.clone(), number, key));
             }
         }
     }
@@ -100,10 +102,11 @@ impl<W: Worker> Exec<'_, W> {
                 let desc = &reference.key.desc;
                 reference.may_wait() && desc.deferrable && self.context.is_deferred(&desc.name, desc.deferred)
             }
-            Check::Unique(unique) => {
-                let desc = &unique.table.desc.indexes[unique.index];
-                let deferred = desc.deferrable == Some(scaledb_catalog::Initially::Deferred);
-                self.context.is_deferred(&desc.name, deferred)
+            Check::Key(new) => {
+                let desc = &new.table.desc.indexes[new.index];
+                desc.deferrable.is_some_and(|initially| {
+                    self.context.is_deferred(&desc.name, initially == scaledb_catalog::Initially::Deferred)
+                })
             }
         }
     }
@@ -111,7 +114,7 @@ impl<W: Worker> Exec<'_, W> {
     /// Looks at something at once.
     ///
     /// # Errors
-    /// 23503, 23505.
+    /// 23503, 23505, 23P01.
     pub(crate) fn check_now(&mut self, check: Option<Check>) -> Result<()> {
         check.map_or(Ok(()), |check| self.check(&check, false))
     }
@@ -136,7 +139,7 @@ impl<W: Worker> Exec<'_, W> {
     /// Looks at what waited for the end of the transaction.
     ///
     /// # Errors
-    /// 23503, 23505.
+    /// 23503, 23505, 23P01.
     pub(crate) fn check_deferred<'c>(&mut self, checks: impl Iterator<Item = &'c Check>) -> Result<()> {
         for check in checks {
             self.tick()?;
@@ -148,15 +151,22 @@ impl<W: Worker> Exec<'_, W> {
     fn check(&mut self, check: &Check, late: bool) -> Result<()> {
         match check {
             Check::Reference(reference) => self.check_reference(reference, late),
-            Check::Unique(Unique { table, index, key }) => {
-                if !self.is_shared(table, *index, key.iter())? {
+            Check::Key(NewKey { table, index, key }) => {
+                let error = if table.desc.indexes[*index].exclusion.is_some() {
+                    match self.excluded_by(table, *index, key, true)? {
+                        Some(existing) => self.excluded(table, *index, key, &existing),
+                        None => return Ok(()),
+                    }
+                } else if self.is_shared(table, *index, key.iter())? {
+                    self.taken_key(table, IndexRef::Secondary(*index), key.iter())
+                } else {
                     return Ok(());
-                }
+                };
                 if !late && self.waits(check) {
                     self.deferred.push(check.clone());
                     return Ok(());
                 }
-                Err(self.taken_key(table, IndexRef::Secondary(*index), key.iter()))
+                Err(error)
             }
         }
     }

@@ -77,7 +77,7 @@ fn same(a: &Value, b: &Value) -> bool {
             (a.months, a.days, a.micros) == (b.months, b.days, b.micros)
         }
         (Value::Text(a), Value::Text(b)) => a.as_bytes() == b.as_bytes(),
-        (Value::Array(_) | Value::Jsonb(_) | Value::Record(_), _) => false,
+        (Value::Array(_) | Value::Jsonb(_) | Value::Record(_) | Value::Range(_), _) => false,
         (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b) && a == b,
     }
 }

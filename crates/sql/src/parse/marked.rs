@@ -10,10 +10,12 @@
 //!  ON CONFLICT (a) WHERE b DO NOTHING                ON CONFLICT (a) DO UPDATE SET "" = (b)
 //!  ON CONFLICT (a, f(b)) DO UPDATE SET a = 1         ON CONFLICT ("") DO UPDATE SET ""."TARGET" = (a), ""."TARGET" = (f(b)), a = 1
 //!  SELECT (f(x)).*                                   SELECT (f(x)).""
+//!  EXCLUDE (a WITH =)                                CHECK (""."EXCLUDE"(..)), see `exclude`
 //! ```
 //!
 //! `int ARRAY`, which is no name, becomes `int []`.
 
+use super::exclude::exclude_at;
 use super::lex::Lexer;
 use sqlparser::ast::{
     AccessExpr, Assignment, AssignmentTarget, Expr, ObjectName, ObjectNamePart, OnConflictAction,
@@ -112,6 +114,8 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             drop_concurrently_at(&mut tokens, at);
         } else if is(&tokens, at, "LIKE") {
             like_at(&mut tokens, at);
+        } else if is(&tokens, at, "EXCLUDE") {
+            exclude_at(&mut tokens, at);
         } else if is(&tokens, at, "ARRAY") {
             array_type_at(&mut tokens, at);
         } else if tokens[at].token == Token::Mul {
@@ -122,18 +126,18 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-fn is(tokens: &[TokenWithSpan], at: usize, wanted: &str) -> bool {
+pub(super) fn is(tokens: &[TokenWithSpan], at: usize, wanted: &str) -> bool {
     matches!(tokens.get(at).map(|token| &token.token),
         Some(Token::Word(word)) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
 }
 
 /// The next token behind one that is no space.
-fn behind(tokens: &[TokenWithSpan], at: usize) -> usize {
+pub(super) fn behind(tokens: &[TokenWithSpan], at: usize) -> usize {
     let spaces = tokens.iter().skip(at + 1).take_while(|token| matches!(token.token, Token::Whitespace(_)));
     at + 1 + spaces.count()
 }
 
-fn mark(mark: &str) -> [Token; 3] {
+pub(super) fn mark(mark: &str) -> [Token; 3] {
     let name = |value: &str| {
         Token::Word(Word { value: value.to_owned(), quote_style: Some('"'), keyword: Keyword::NoKeyword })
     };

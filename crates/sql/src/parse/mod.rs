@@ -6,6 +6,7 @@ pub(crate) mod comment;
 pub(crate) mod copy;
 mod cursor;
 mod dialect;
+pub(crate) mod exclude;
 pub(crate) mod explain;
 mod fetch;
 pub(crate) mod frames;

@@ -566,6 +566,7 @@ pub(crate) fn type_of(value: &Value) -> Type {
         Value::Oid(_) => Base::Oid,
         Value::Enum(v) => Base::Enum(v.ty()),
         Value::Record(_) => Base::Record,
+        Value::Range(v) => Base::Range(v.ty()),
         Value::Array(array) => return Type::array_of(array.element().base),
     })
 }

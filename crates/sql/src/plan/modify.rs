@@ -40,7 +40,7 @@ pub(crate) struct Checks {
     pub(crate) references: Vec<Arc<ForeignKey>>,
     /// Foreign keys of others that refer to this table.
     pub(crate) referred: Vec<Arc<ForeignKey>>,
-    /// Secondary indexes that are unique, which is checked late.
+    /// Secondary indexes whose constraints are checked late.
     pub(crate) late: Vec<usize>,
 }
 

@@ -97,10 +97,10 @@ impl BoundTable {
         }
     }
 
-    /// The secondary indexes that are unique, which is checked late.
+    /// The secondary indexes whose constraints are checked late.
     pub(crate) fn late(&self) -> Vec<usize> {
         let indexes = self.desc.indexes.iter().enumerate();
-        indexes.filter(|(_, index)| index.deferrable.is_some()).map(|(number, _)| number).collect()
+        indexes.filter(|(_, index)| index.is_checked_late()).map(|(number, _)| number).collect()
     }
 
     /// The oid of an index; that of the table if it has no primary key.

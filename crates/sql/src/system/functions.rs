@@ -11,7 +11,9 @@ use super::seen::{leads_to, seen, seen_expression, seen_query, seen_routine, see
 use crate::bind::names::{is_temporary, own_schema, parse_type, split_text};
 use crate::functions::SessionFn;
 use crate::parse::lex::quoted;
-use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, Relation, TableDesc, ViewDesc};
+use scaledb_catalog::{
+    Action, Catalog, ExclusionDesc, ForeignKeyDesc, IndexDesc, Initially, Relation, TableDesc, ViewDesc,
+};
 use scaledb_types::{Array, Base, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
@@ -565,7 +567,9 @@ pub(super) fn index_definition(
     let schema = if with_schema { format!("{}.", quoted(&table.schema)) } else { String::new() };
     let table = format!("{schema}{}", quoted(&table.name));
     let (name, columns, predicate) = (quoted(name), columns.join(", "), predicate.unwrap_or_default());
-    Some(format!("CREATE {unique}INDEX {name} ON {table} USING btree ({columns}){predicate}"))
+    let exclusion = index.and_then(|index| index.exclusion.as_ref());
+    let method = exclusion.map_or("btree", |exclusion| &exclusion.method);
+    Some(format!("CREATE {unique}INDEX {name} ON {table} USING {method} ({columns}){predicate}"))
 }
 
 fn index_column(facts: &dyn Facts, table: &TableDesc, oid: u32, number: i64, plain: bool) -> Option<String> {
@@ -598,12 +602,15 @@ fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -> Option<St
             return Some(format!("PRIMARY KEY ({})", names(table, key.columns.iter().map(|c| c.attnum))));
         }
         if let Some(index) = table.indexes.iter().find(|index| index.constraint && index.oid == oid) {
-            let kind = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
             let when = match index.deferrable {
                 None => "",
                 Some(Initially::Immediate) => " DEFERRABLE",
                 Some(Initially::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
             };
+            if let Some(exclusion) = &index.exclusion {
+                return Some(format!("{}{when}", excludes(facts, table, index, exclusion, pretty)));
+            }
+            let kind = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
             let columns = names(table, index.columns.iter().map(|c| c.attnum));
             return Some(format!("{kind} ({columns}){when}"));
         }
@@ -619,6 +626,27 @@ fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -> Option<St
         }
     }
     None
+}
+
+/// An EXCLUDE constraint, but for when it is checked.
+fn excludes(
+    facts: &dyn Facts,
+    table: &TableDesc,
+    index: &IndexDesc,
+    exclusion: &ExclusionDesc,
+    pretty: bool,
+) -> String {
+    let last = index.columns.len() - 1;
+    let columns = index.columns.iter().enumerate().map(|(number, column)| {
+        let operator = if exclusion.overlaps && number == last { "&&" } else { "=" };
+        format!("{} WITH {operator}", key_column(facts, table, column.attnum, !pretty))
+    });
+    let columns = columns.collect::<Vec<_>>().join(", ");
+    let predicate = index.predicate.as_ref().map(|predicate| {
+        let printed = printed_expression(&seen_expression(facts, &predicate.text));
+        format!(" WHERE ({})", if pretty { without_parentheses(&printed) } else { printed })
+    });
+    format!("EXCLUDE USING {} ({columns}){}", exclusion.method, predicate.unwrap_or_default())
 }
 
 fn foreign_key(facts: &dyn Facts, table: &TableDesc, key: &ForeignKeyDesc) -> String {

@@ -20,10 +20,13 @@ pub(super) const ARRAY_FUNCTIONS: [(u32, &str); 4] =
 /// The same of enum types.
 pub(super) const ENUM_FUNCTIONS: [(u32, &str); 4] =
     [(3_504, "enum_in"), (3_505, "enum_out"), (3_532, "enum_recv"), (3_533, "enum_send")];
+/// The same of ranges.
+pub(super) const RANGE_FUNCTIONS: [(u32, &str); 4] =
+    [(3_834, "range_in"), (3_835, "range_out"), (3_836, "range_recv"), (3_837, "range_send")];
 
 /// The functions by which types are read and written that drivers tell types by.
 pub(super) fn type_functions() -> impl Iterator<Item = (u32, &'static str)> {
-    ARRAY_FUNCTIONS.into_iter().chain(ENUM_FUNCTIONS)
+    ARRAY_FUNCTIONS.into_iter().chain(ENUM_FUNCTIONS).chain(RANGE_FUNCTIONS)
 }
 
 pub(super) const DATABASE: u32 = 5;

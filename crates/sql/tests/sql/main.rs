@@ -11,6 +11,7 @@ mod columns;
 mod do_blocks;
 mod durable;
 mod enums;
+mod exclusions;
 mod explain;
 mod expressions;
 mod generated;

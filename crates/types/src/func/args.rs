@@ -5,6 +5,7 @@ use crate::error::{Result, SqlError};
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::numeric::Numeric;
+use crate::range::Range;
 use crate::record::Record;
 use crate::value::Value;
 
@@ -67,6 +68,7 @@ get! {
     &'a Json: Value::Jsonb(v) => v,
     &'a Array: Value::Array(v) => v,
     &'a Record: Value::Record(v) => v,
+    &'a Range: Value::Range(v) => v,
 }
 
 impl<'a> Get<'a> for &'a Value {

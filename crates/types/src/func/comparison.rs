@@ -194,6 +194,7 @@ pub(super) fn register(r: &mut Registry) {
         six!("(oidvector, oidvector) bool"),
         six!("(anyarray, anyarray) bool"),
         six!("(anyenum, anyenum) bool"),
+        six!("(anyrange, anyrange) bool"),
     ] {
         for ((signature, code), comparison) in signatures.into_iter().zip(codes()).zip(Comparison::ALL) {
             r.fast(Fast::Comparison(comparison), signature, code);

@@ -30,6 +30,7 @@ mod misc;
 mod named;
 mod numeric;
 mod overlaps;
+mod range;
 mod regexp;
 mod resolve;
 mod spans;
@@ -86,6 +87,8 @@ pub enum Param {
     AnyArray,
     /// `anyenum`: as `anyelement`, and of an enum type.
     AnyEnum,
+    /// `anyrange`: ranges of what `anyelement` is.
+    AnyRange,
     /// `anycompatible`: the common type of all.
     AnyCompatible,
     /// `anycompatiblenonarray`: as `anycompatible`, and no array.
@@ -104,6 +107,7 @@ impl Param {
             "anynonarray" => Self::AnyNonArray,
             "anyarray" => Self::AnyArray,
             "anyenum" => Self::AnyEnum,
+            "anyrange" => Self::AnyRange,
             "anycompatible" => Self::AnyCompatible,
             "anycompatiblenonarray" => Self::AnyCompatibleNonArray,
             "anycompatiblearray" => Self::AnyCompatibleArray,
@@ -332,6 +336,7 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         array::register,
         datetime::register,
         overlaps::register,
+        range::register,
         tochar::register,
         todate::register,
         tonumber::register,

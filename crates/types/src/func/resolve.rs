@@ -39,6 +39,7 @@ fn accepts(param: Param, arg: Type) -> bool {
         Param::AnyElement | Param::AnyCompatible | Param::Any => true,
         Param::AnyNonArray | Param::AnyCompatibleNonArray => !arg.array,
         Param::AnyEnum => arg.as_enum().is_some() || is_unknown(arg),
+        Param::AnyRange => arg.as_range().is_some() || is_unknown(arg),
         Param::AnyArray | Param::AnyCompatibleArray => arg.element().is_some() || is_unknown(arg),
     }
 }
@@ -171,6 +172,7 @@ fn by_category(candidates: &mut Vec<&'static Function>, args: &[Type]) {
 /// The types that arguments are cast to, and that of the result; None if polymorphic parameters disagree.
 fn specialize(function: &Function, args: &[Type]) -> Option<(Vec<Type>, Type)> {
     let element = element_type(function, args)?;
+    let range = range_type(function, args)?;
     let compatible = compatible_type(function, args)?;
     let array = |ty: Option<Type>| ty.and_then(Type::to_array);
     let resolve = |param: Param, arg: Option<Type>| {
@@ -181,6 +183,7 @@ fn specialize(function: &Function, args: &[Type]) -> Option<(Vec<Type>, Type)> {
                 _ => ty,
             },
             Param::AnyElement | Param::AnyNonArray | Param::AnyEnum => element?,
+            Param::AnyRange => range?,
             Param::AnyArray => match arg {
                 Some(arg) if arg.element().is_some() => arg,
                 _ => array(element)?,
@@ -210,6 +213,7 @@ fn element_type(function: &Function, args: &[Type]) -> Option<Option<Type>> {
         let found = match param_at(function, i) {
             Param::AnyElement | Param::AnyNonArray | Param::AnyEnum => *arg,
             Param::AnyArray => arg.element().unwrap_or(*arg),
+            Param::AnyRange => arg.as_range().map_or(*arg, |range| range.subtype()),
             _ => continue,
         };
         used = true;
@@ -227,6 +231,18 @@ fn element_type(function: &Function, args: &[Type]) -> Option<Option<Type>> {
         None if used => None,
         _ => Some(element),
     }
+}
+
+/// What `anyrange` means in a call. The outer None says that the arguments disagree, or are literals only.
+fn range_type(function: &Function, args: &[Type]) -> Option<Option<Type>> {
+    let of_ranges = |(i, _): &(usize, &Type)| param_at(function, *i) == Param::AnyRange;
+    let mut ranges = args.iter().enumerate().filter(of_ranges).map(|(_, arg)| *arg).peekable();
+    if ranges.peek().is_none() {
+        return Some(None);
+    }
+    let mut known = ranges.filter(|arg| !is_unknown(*arg));
+    let first = known.next()?;
+    known.all(|arg| arg.same(first)).then_some(Some(first.plain()))
 }
 
 /// What `anycompatible` means in a call. The outer None says that there is no common type.

@@ -39,6 +39,13 @@ impl Binder<'_> {
                 )
                 .hint("For example, ON CONFLICT (column_name)."));
             }
+            Some(_)
+                if matches!(index, Some(IndexRef::Secondary(number))
+                if table.desc.indexes[number].exclusion.is_some()) =>
+            {
+                let what = "ON CONFLICT DO UPDATE not supported with exclusion constraints";
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+            }
             Some((assignments, selection)) => {
                 Some(Box::new(self.conflict_update(table, shown, row, assignments, selection)?))
             }

@@ -105,9 +105,12 @@ impl<'a, W: Worker> Exec<'a, W> {
         self.generate(&insert.generated, &insert.row)?;
         self.check_row(table, &insert.checks, &insert.row)?;
         if let Some(OnConflict { index: Some(IndexRef::Secondary(number)), .. }) = &insert.conflict
-            && insert.checks.late.contains(number)
+            && insert.table.desc.indexes[*number].deferrable.is_some()
         {
             return Err(late_arbiter());
+        }
+        if insert.conflict.is_some() && !insert.checks.late.is_empty() && self.is_excluded(insert)? {
+            return Ok(());
         }
         if self.parts.is_some() {
             return self.insert_apart(state, next);
@@ -121,7 +124,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         match self.worker()?.insert(table.info.id, &state.buffer) {
             Ok(row) => {
                 if insert.conflict.as_ref().is_some_and(|conflict| conflict.index.is_none())
-                    && !insert.checks.late.is_empty()
+                    && insert.table.desc.indexes.iter().any(|index| index.deferrable.is_some())
                 {
                     return Err(late_arbiter());
                 }
@@ -153,10 +156,36 @@ impl<'a, W: Worker> Exec<'a, W> {
         let Some(index) = insert.conflict.as_ref().and_then(|conflict| conflict.index) else {
             return Ok(None);
         };
+        // an EXCLUDE constraint has been asked
+        if matches!(index, IndexRef::Secondary(number) if table.desc.indexes[number].exclusion.is_some()) {
+            return Ok(None);
+        }
         let Some(key) = self.key_of(table, index, &insert.row)? else { return Ok(None) };
         let existing = self.worker()?.get(table.index_id(index), &key, &Projection::existence(), |_, _| ());
         let existing = existing.map_err(|error| self.context.engine_error(error))?;
         Ok(existing.map(|()| (index, key)))
+    }
+
+    /// Whether ON CONFLICT DO NOTHING leaves the row of the slots out for an EXCLUDE constraint.
+    fn is_excluded(&mut self, insert: &Insert) -> Result<bool> {
+        let wanted = insert.conflict.as_ref().and_then(|conflict| conflict.index);
+        for &number in &insert.checks.late {
+            let asked = wanted.is_none_or(|wanted| wanted == IndexRef::Secondary(number));
+            let desc = &insert.table.desc.indexes[number];
+            if !asked || desc.exclusion.is_none() {
+                continue;
+            }
+            if desc.deferrable.is_some() {
+                return Err(late_arbiter());
+            }
+            let columns = insert.table.secondary[number].iter();
+            let key: Vec<Value> =
+                columns.map(|column| self.frame[insert.row[column.position]].clone()).collect();
+            if self.excluded_by(&insert.table, number, &key, false)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Notes that the row of the slots is inserted.
@@ -173,7 +202,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         for &number in &insert.checks.late {
             let columns = insert.table.secondary[number].iter();
             let key = columns.map(|column| self.frame[insert.row[column.position]].clone()).collect();
-            self.note(Check::unique(insert.table.clone(), number, key));
+            self.note(Check::key(insert.table.clone(), number, key));
         }
         self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
     }

@@ -5,6 +5,7 @@ use super::create::key_column;
 use super::generated::unqualified;
 use super::{new_name, position};
 use crate::bind::names::{fold, is_temporary};
+use crate::parse::exclude::exclusion_of;
 use crate::plan::place::Places;
 use crate::plan::{BoundTable, column_type, column_types};
 use crate::system::printed::sequence_of;
@@ -69,13 +70,16 @@ impl<E: Engine> Session<E> {
                     key.columns.iter().map(|c| key_column(desc, &c.column)).collect::<Result<_>>()?;
                 self.unique(desc, key.name.as_ref(), columns, key.characteristics.as_ref())
             }
-            TableConstraint::Check(check) => self.check(desc, check.name.as_ref(), &check.expr),
+            TableConstraint::Check(check) => match exclusion_of(&check.expr) {
+                Some(exclusion) => self.exclusion(desc, check.name.as_ref(), &exclusion),
+                None => self.check(desc, check.name.as_ref(), &check.expr),
+            },
             TableConstraint::ForeignKey(key) => self.foreign_key(desc, key),
             _ => Err(SqlError::unsupported("this kind of constraint is not supported")),
         }
     }
 
-    fn constraint_name(
+    pub(super) fn constraint_name(
         &self,
         desc: &TableDesc,
         given: Option<&Ident>,
@@ -84,14 +88,14 @@ impl<E: Engine> Session<E> {
     ) -> Result<String> {
         let Some(given) = given else { return Ok(self.free_name(desc, parts, suffix)) };
         let name = new_name(given);
-        if desc.has_constraint(&name) {
-            let what = format!("constraint \"{name}\" for relation \"{}\" already exists", desc.name);
-            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
-        }
-        let is_index = suffix == "pkey" || suffix == "key";
+        let is_index = ["pkey", "key", "excl"].contains(&suffix);
         if is_index && (self.state.catalog.is_taken(&desc.schema, &name) || name == desc.name) {
             let what = format!("relation \"{name}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
+        }
+        if desc.has_constraint(&name) {
+            let what = format!("constraint \"{name}\" for relation \"{}\" already exists", desc.name);
+            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
         }
         Ok(name)
     }
@@ -122,6 +126,7 @@ impl<E: Engine> Session<E> {
                 deferrable,
                 engine: String::new(),
                 predicate: None,
+                exclusion: None,
             });
         } else {
             desc.primary_key = Some(PrimaryKeyDesc { oid, name, columns });
@@ -153,6 +158,7 @@ impl<E: Engine> Session<E> {
             deferrable,
             engine: String::new(),
             predicate: None,
+            exclusion: None,
         });
         Ok(())
     }

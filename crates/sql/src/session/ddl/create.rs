@@ -435,6 +435,7 @@ impl<E: Engine> Session<E> {
             deferrable: None,
             engine: String::new(),
             predicate,
+            exclusion: None,
         });
         let mut values = Self::identity(&table);
         // what is computed takes its place

@@ -176,6 +176,7 @@ impl<E: Engine> Session<E> {
         });
         let suffix = match (index.primary, index.constraint) {
             (true, _) => "pkey",
+            (false, true) if index.exclusion.is_some() => "excl",
             (false, true) => "key",
             (false, false) => "idx",
         };

@@ -10,7 +10,9 @@ mod constraint;
 mod create;
 mod drop;
 mod enums;
+mod exclusion;
 mod expression;
+mod extension;
 mod generated;
 mod kept;
 mod like;
@@ -72,9 +74,7 @@ impl<E: Engine> Session<E> {
                 self.create_schema(schema_name, *if_not_exists)?
             }
             Statement::AlterSchema(alter) => self.alter_schema(alter)?,
-            Statement::CreateExtension(_) => {
-                return Err(SqlError::unsupported("extensions are not supported"));
-            }
+            Statement::CreateExtension(create) => self.create_extension(create)?,
             other => {
                 return Err(SqlError::unsupported(format!("{} is not supported", words_of(other)))
                     .hint("docs/compatibility.md says what is."));

@@ -4,6 +4,7 @@ use super::super::Session;
 use crate::bind::Binder;
 use crate::bind::generated::Generated;
 use crate::bind::names::Naming;
+use crate::exec::exclusion::excluded_keys;
 use crate::exec::{Exec, Scratch, codec};
 use crate::patience::{COPY_ATTEMPTS, runs_again};
 use crate::plan::expr::Expr;
@@ -245,10 +246,17 @@ fn copy_row<W: Worker>(
     }
 }
 
-/// 23505 if a row that was inserted shares a key with another, where the engine does not look.
+/// 23505 or 23P01 if a row that was inserted shares a key with another, or excludes it, where the engine does not look.
 fn check_late<W: Worker>(exec: &mut Exec<'_, W>, table: &BoundTable, row: &[Value]) -> Result<()> {
     for number in table.late() {
         let columns = &table.secondary[number];
+        if table.desc.indexes[number].exclusion.is_some() {
+            let key: Vec<Value> = columns.iter().map(|column| row[column.position].clone()).collect();
+            if let Some(existing) = exec.excluded_by(table, number, &key, true)? {
+                return Err(not_exclusive(table, number, &key, &existing, exec.context.env));
+            }
+            continue;
+        }
         let is_null = columns.iter().any(|column| row[column.position].is_null());
         if !is_null && exec.is_shared(table, number, columns.iter().map(|column| &row[column.position]))? {
             return Err(not_unique(table, table.info.indexes[number].id, row, exec.context.env));
@@ -360,6 +368,25 @@ fn batch<W: Worker>(
     }
     last.push_u8(0, Direction::Ascending);
     Ok(Some(last))
+}
+
+/// Two rows of which a new EXCLUDE constraint takes one only.
+fn not_exclusive(
+    table: &BoundTable,
+    number: usize,
+    new: &[Value],
+    existing: &[Value],
+    env: &scaledb_types::Env,
+) -> SqlError {
+    let [names, new, existing] = excluded_keys(table, number, new, existing, |value, column| {
+        value.to_text(column.ty, env).map_or("null".to_owned(), |text| text.to_string())
+    });
+    let name = table.index_name(IndexRef::Secondary(number));
+    let what = format!("could not create exclusion constraint \"{name}\"");
+    SqlError::new(SqlState::EXCLUSION_VIOLATION, what)
+        .detail(format!("Key ({names})=({new}) conflicts with key ({names})=({existing})."))
+        .table(table.desc.schema.as_str(), table.desc.name.as_str())
+        .constraint(name)
 }
 
 /// Rows that a new unique index does not take.

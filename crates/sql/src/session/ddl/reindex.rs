@@ -141,7 +141,7 @@ impl<E: Engine> Session<E> {
         let index = &desc.indexes[number];
         let columns = &table.secondary[number];
         if columns.len() != index.key().count()
-            || index.deferrable.is_some()
+            || index.is_checked_late()
             || index.unique && columns.iter().any(|column| column.separate)
             || self.state.shared.last_index().max(old.info.id).index() > LEFT
         {

@@ -39,7 +39,8 @@ fn listed(table: &TableDesc) -> Vec<Listed<'_>> {
     if let Some(key) = &table.primary_key {
         found.push((&key.name, "PRIMARY KEY", numbers(&key.columns), false, false));
     }
-    for index in table.indexes.iter().filter(|index| index.constraint) {
+    // EXCLUDE is none of the standard's
+    for index in table.indexes.iter().filter(|index| index.constraint && index.exclusion.is_none()) {
         let kind = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
         let deferred = index.deferrable == Some(Initially::Deferred);
         found.push((&index.name, kind, numbers(&index.columns), index.deferrable.is_some(), deferred));

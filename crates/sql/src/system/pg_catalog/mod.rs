@@ -17,6 +17,7 @@ mod pg_language;
 mod pg_locks;
 mod pg_namespace;
 mod pg_proc;
+mod pg_range;
 mod pg_rewrite;
 mod pg_roles;
 mod pg_sequence;
@@ -75,7 +76,7 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &pg_trigger::TABLE,
     &pg_rewrite::TABLE,
     &pg_enum::TABLE,
-    &without_rows::PG_RANGE,
+    &pg_range::TABLE,
     &pg_proc::TABLE,
     &pg_tablespace::TABLE,
     &pg_depend::TABLE,

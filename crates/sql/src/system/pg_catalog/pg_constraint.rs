@@ -30,12 +30,21 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             rows.push(row.set("conkey", int2s(key.columns.iter().map(|column| column.attnum))));
         }
         for index in table.indexes.iter().filter(|index| index.constraint) {
-            let kind = if index.primary { b'p' } else { b'u' };
+            let kind = match () {
+                () if index.exclusion.is_some() => b'x',
+                () if index.primary => b'p',
+                () => b'u',
+            };
             let row = constraint(catalog, table, index.oid, &index.name, kind)
                 .oid("conindid", index.oid)
                 .flag("condeferrable", index.deferrable.is_some())
                 .flag("condeferred", index.deferrable == Some(Initially::Deferred));
-            rows.push(row.set("conkey", int2s(index.columns.iter().map(|column| column.attnum))));
+            // an expression has no number
+            let number = |column: &KeyColumn| match table.key_expression(column.attnum) {
+                Some(_) => 0,
+                None => column.attnum,
+            };
+            rows.push(row.set("conkey", int2s(index.columns.iter().map(number))));
         }
         for check in &table.checks {
             rows.push(

@@ -24,8 +24,10 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
     let mut rows = Vec::new();
     for table in catalog.tables() {
-        let primary =
-            table.primary_key.iter().map(|key| (key.oid, &key.columns, true, true, true, (None, None)));
+        let primary = table
+            .primary_key
+            .iter()
+            .map(|key| (key.oid, &key.columns, true, true, (true, false), (None, None)));
         let indexes = table.indexes.iter();
         let indexes = indexes.map(|index| {
             let predicate = index
@@ -36,9 +38,12 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             let own: Vec<String> =
                 own.map(|text| printed_expression(&seen_expression(facts, text))).collect();
             let computed = (predicate, (!own.is_empty()).then(|| own.join(", ")));
-            (index.oid, &index.columns, index.unique, index.primary, index.deferrable.is_none(), computed)
+            let checked = (index.deferrable.is_none(), index.exclusion.is_some());
+            (index.oid, &index.columns, index.unique, index.primary, checked, computed)
         });
-        for (oid, columns, unique, primary, immediate, (predicate, expressions)) in primary.chain(indexes) {
+        for (oid, columns, unique, primary, (immediate, exclusion), (predicate, expressions)) in
+            primary.chain(indexes)
+        {
             let number = |attnum: i16| if table.key_expression(attnum).is_some() { 0 } else { attnum };
             let numbers = columns.iter().map(|column| Value::Int2(number(column.attnum))).collect();
             let options = columns
@@ -53,6 +58,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .int2("indnkeyatts", columns.len())
                     .flag("indisunique", unique)
                     .flag("indisprimary", primary)
+                    .flag("indisexclusion", exclusion)
                     .flag("indimmediate", immediate)
                     .flag("indisvalid", true)
                     .flag("indisready", true)

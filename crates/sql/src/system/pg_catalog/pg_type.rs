@@ -1,7 +1,9 @@
 //! `pg_type`: types that are always there, enum types, and those of the rows of relations.
 
 use crate::system::Facts;
-use crate::system::oids::{ARRAY_FUNCTIONS, ENUM_FUNCTIONS, OWNER, collation, row_type, schema_oid};
+use crate::system::oids::{
+    ARRAY_FUNCTIONS, ENUM_FUNCTIONS, OWNER, RANGE_FUNCTIONS, collation, row_type, schema_oid,
+};
 use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_catalog::Relation;
 use scaledb_types::{Base, Result, Type, Value};
@@ -39,11 +41,13 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             let functions = match base {
                 _ if ty.array => Some(ARRAY_FUNCTIONS),
                 Base::Enum(_) => Some(ENUM_FUNCTIONS),
+                Base::Range(_) => Some(RANGE_FUNCTIONS),
                 _ => None,
             };
             let kind = match base {
                 Base::Unknown | Base::Void | Base::Record => b'p',
                 Base::Enum(_) if !ty.array => b'e',
+                Base::Range(_) if !ty.array => b'r',
                 _ => b'b',
             };
             rows.push(

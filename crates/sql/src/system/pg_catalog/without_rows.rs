@@ -85,16 +85,6 @@ pub(super) const PG_STATISTIC_EXT: SystemCatalog = SystemCatalog {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_RANGE: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_range", oid: 3541, rows,
-    columns: &[
-        ("rngtypid", Type::OID), ("rngsubtype", Type::OID), ("rngmultitypid", Type::OID),
-        ("rngcollation", Type::OID), ("rngsubopc", Type::OID), ("rngcanonical", Type::REGPROC),
-        ("rngsubdiff", Type::REGPROC),
-    ],
-};
-
-#[rustfmt::skip]
 pub(super) const PG_EXTENSION: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_extension", oid: 3079, rows,
     columns: &[

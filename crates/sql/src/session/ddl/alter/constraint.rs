@@ -6,10 +6,12 @@ use super::super::new_name;
 use super::super::partial::refuse_computed;
 use super::depends;
 use crate::bind::names::fold;
+use crate::parse::exclude::exclusion_of;
 use crate::plan::BoundTable;
+use crate::plan::expr::Expr;
 use scaledb_catalog::{Relation, TableDesc};
 use scaledb_engine::Engine;
-use scaledb_types::{Result, SqlError, SqlState};
+use scaledb_types::{Result, SqlError, SqlState, Value};
 use sqlparser::ast::{ConstraintUsingIndex, TableConstraint};
 use std::sync::Arc;
 
@@ -38,6 +40,12 @@ impl<E: Engine> Session<E> {
         match constraint {
             TableConstraint::PrimaryKey(_) | TableConstraint::Unique(_) => {
                 self.rebuild(table, desc, Self::identity(table))
+            }
+            TableConstraint::Check(check) if exclusion_of(&check.expr).is_some() => {
+                let mut values = Self::identity(table);
+                // what is computed takes its place
+                values.resize(desc.columns.len(), Expr::Const(Value::Null));
+                self.rebuild(table, desc, values)
             }
             _ => {
                 let (all_checks, all_keys) = (desc.checks.len(), desc.foreign_keys.len());
@@ -146,6 +154,10 @@ impl<E: Engine> Session<E> {
                 self.drop_references(desc.oid, columns.first().copied())?;
             }
             match index {
+                // its hidden columns go as well
+                Some(at) if desc.indexes[at].exclusion.is_some() => {
+                    return self.drop_index_of(table, desc.indexes[at].oid);
+                }
                 Some(at) => {
                     desc.indexes.remove(at);
                 }
