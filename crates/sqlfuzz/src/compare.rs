@@ -147,7 +147,7 @@ pub fn compare(statement: &Statement, sql: &str, reference: &Answer, other: &Ans
 
 /// An UPDATE checks unique keys row by row: which rows it meets first decides.
 fn checked_by_row(sql: &str, code: &str) -> bool {
-    code == "23505" && sql.contains("update")
+    matches!(code, "23505" | "23P01") && sql.contains("update")
 }
 
 /// ON CONFLICT on a table with a constraint that is checked late: which of its indexes is looked at first, and which

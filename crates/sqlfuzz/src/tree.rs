@@ -44,11 +44,15 @@ pub enum Ty {
     Texts,
     /// The enum type that every script makes.
     Mood,
+    /// `int4range`
+    Span,
+    /// `numrange`
+    Numbers,
 }
 
 impl Ty {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Bool,
         Self::Int2,
         Self::Int4,
@@ -68,6 +72,8 @@ impl Ty {
         Self::Uuid,
         Self::Texts,
         Self::Mood,
+        Self::Span,
+        Self::Numbers,
     ];
 
     /// Its name in SQL.
@@ -92,6 +98,8 @@ impl Ty {
             Self::Uuid => "uuid",
             Self::Texts => "text[]",
             Self::Mood => "mood",
+            Self::Span => "int4range",
+            Self::Numbers => "numrange",
         }
     }
 
@@ -117,6 +125,8 @@ impl Ty {
             Self::Uuid => 2950,
             Self::Texts => 1009,
             Self::Mood => 0,
+            Self::Span => 3904,
+            Self::Numbers => 3906,
         }
     }
 
@@ -133,6 +143,7 @@ impl Ty {
             Self::Uuid => "00000000-0000-0000-0000-000000000000",
             Self::Json => "1",
             Self::Mood => "ok",
+            Self::Span | Self::Numbers => "[1,2)",
         }
     }
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 type test func(context.Context, *pgx.Conn) error
@@ -117,6 +118,19 @@ func main() {
 			return err
 		}
 		return errors.Join(equal(heard.Channel, "pgx_news"), equal(heard.Payload, "said"), equal(heard.PID, other.PgConn().PID()))
+	})
+	add("ranges_come_back_as_they_went", func(ctx context.Context, c *pgx.Conn) error {
+		given := pgtype.Range[int32]{Lower: 1, Upper: 5, LowerType: pgtype.Inclusive, UpperType: pgtype.Exclusive, Valid: true}
+		found, err := one[pgtype.Range[int32]](ctx, c, "select $1::int4range", given)
+		if err := errors.Join(err, equal(found, given)); err != nil {
+			return err
+		}
+		open, err := one[pgtype.Range[pgtype.Timestamptz]](ctx, c, "select tstzrange(null, '2024-01-01 00:00:00+00', '[]')")
+		if err := errors.Join(err, equal(open.LowerType, pgtype.Unbounded), equal(open.UpperType, pgtype.Inclusive)); err != nil {
+			return err
+		}
+		empty, err := one[pgtype.Range[pgtype.Numeric]](ctx, c, "select 'empty'::numrange")
+		return errors.Join(err, equal(empty.LowerType, pgtype.Empty))
 	})
 	add("batches_answer_in_order", func(ctx context.Context, c *pgx.Conn) error {
 		batch := &pgx.Batch{}

@@ -50,6 +50,22 @@ async def arrays_come_back_as_they_went(c):
 
 
 @case
+async def ranges_come_back_as_they_went(c):
+    utc = datetime.timezone.utc
+    values = [
+        ("int4range", asyncpg.Range(1, 5)), ("int8range", asyncpg.Range(None, 5)), ("int4range", asyncpg.Range(empty=True)),
+        ("numrange", asyncpg.Range(decimal.Decimal("1.50"), None, lower_inc=False)),
+        ("daterange", asyncpg.Range(datetime.date(2024, 1, 1), datetime.date(2024, 2, 1))),
+        ("tsrange", asyncpg.Range(datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 2), upper_inc=True)),
+        ("tstzrange", asyncpg.Range(datetime.datetime(2024, 1, 1, tzinfo=utc), None)),
+    ]
+    for name, value in values:
+        found = await c.fetchval(f"select $1::{name}", value)
+        assert found == value, (name, found)
+    assert await c.fetchval("select $1::int4range[]", [asyncpg.Range(1, 2)]) == [asyncpg.Range(1, 2)]
+
+
+@case
 async def records_come_with_their_types(c):
     row = await c.fetchval("select row(1, 'a'::text, 2.50, null::int, row(true, 7::int8))")
     assert tuple(row)[:4] == (1, "a", decimal.Decimal("2.50"), None), row

@@ -8,6 +8,7 @@ import uuid
 
 import psycopg
 from psycopg import errors
+from psycopg.types.range import Range
 
 from cases import DATABASE, HOST, PORT, USER, report
 
@@ -89,6 +90,39 @@ def types_come_back_as_they_went(c):
             given = psycopg.types.json.Jsonb(value) if name == "jsonb" else value
             found = cursor.execute(f"select %s::{name}", (given,)).fetchone()[0]
             assert found == value, (name, binary, found)
+
+
+@case
+def ranges_come_back_as_they_went(c):
+    utc = datetime.timezone.utc
+    values = [
+        ("int4range", Range(1, 5)), ("int8range", Range(None, 5)), ("numrange", Range(decimal.Decimal("1.50"), None, "()")),
+        ("daterange", Range(datetime.date(2024, 1, 1), datetime.date(2024, 2, 1))), ("int4range", Range(empty=True)),
+        ("tsrange", Range(datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 2), "[]")),
+        ("tstzrange", Range(datetime.datetime(2024, 1, 1, tzinfo=utc), datetime.datetime(2024, 1, 2, tzinfo=utc))),
+        ("int4range[]", [Range(1, 5), Range(None, None, "()")]),
+    ]
+    for binary in (False, True):
+        cursor = c.cursor(binary=binary)
+        for name, value in values:
+            found = cursor.execute(f"select %s::{name}", (value,)).fetchone()[0]
+            assert found == value, (name, binary, found)
+
+
+@case
+def bookings_do_not_overlap(c):
+    c.execute("create extension if not exists btree_gist")
+    c.execute("create table psy_b (room int, span int4range, exclude using gist (room with =, span with &&))")
+    c.execute("insert into psy_b values (%s, %s)", (1, Range(1, 5)))
+    try:
+        c.execute("insert into psy_b values (%s, %s)", (1, Range(4, 9)))
+        raise AssertionError("two bookings overlap")
+    except errors.ExclusionViolation as error:
+        assert error.diag.constraint_name == "psy_b_room_span_excl", error.diag.constraint_name
+        assert "conflicts with existing key (room, span)=(1, [1,5))" in error.diag.message_detail
+    c.execute("insert into psy_b values (1, %s) on conflict do nothing", (Range(4, 9),))
+    assert c.execute("select count(*) from psy_b").fetchone() == (1,)
+    c.execute("drop table psy_b")
 
 
 @case

@@ -188,6 +188,35 @@ fn enum_types_are_known_at_all_nodes() {
 }
 
 #[test]
+fn bookings_at_several_nodes_do_not_overlap() {
+    let three = Three::start();
+    let [mut a, mut b, mut c] = three.sessions();
+    ok(
+        &mut a,
+        "create table booking (id int primary key, room int, during int4range, off bool default false, \
+         exclude using gist (room with =, during with &&) where (not off))",
+    );
+    ok(&mut b, "insert into booking values (1, 1, '[10,20)'), (2, 1, '[20,30)'), (3, 2, '[10,20)')");
+    assert_eq!(code(&mut c, "insert into booking values (4, 1, '[19,21)')"), "23P01");
+    ok(&mut c, "insert into booking values (4, 1, '[19,21)', true), (5, 1, '[5,10)')");
+    assert_eq!(code(&mut a, "update booking set off = false where id = 4"), "23P01");
+    assert_eq!(code(&mut b, "update booking set room = 1 where id = 3"), "23P01");
+    // two at once, at two nodes, neither of which has seen the other: one of them
+    ok(&mut a, "begin; insert into booking values (6, 1, '[40,50)')");
+    ok(&mut b, "begin; insert into booking values (7, 1, '[45,55)')");
+    ok(&mut a, "commit");
+    assert_eq!(code(&mut b, "commit"), "40001");
+    assert_eq!(code(&mut b, "insert into booking values (7, 1, '[45,55)')"), "23P01");
+    let skipped = "insert into booking values (7, 1, '[45,55)'), (8, 1, '[50,55)') on conflict do nothing returning id";
+    assert_eq!(text(&mut c, skipped), "8");
+    assert_eq!(text(&mut a, "select id from booking where room = 1 and during @> 50"), "8");
+    ok(&mut b, "alter table booking drop constraint booking_room_during_excl");
+    ok(&mut c, "insert into booking values (9, 1, '[10,20)')");
+    let again = "alter table booking add exclude using gist (room with =, during with &&)";
+    assert_eq!(code(&mut a, again), "23P01");
+}
+
+#[test]
 fn schemas_are_known_at_all_nodes() {
     let three = Three::start();
     let [mut a, mut b, mut c] = three.sessions();

@@ -38,6 +38,8 @@ pub(crate) enum Subject {
         schema: Option<String>,
         table: String,
     },
+    /// An extension, by its name.
+    Extension(String),
     /// A schema, a database, a role: nothing that the catalog keeps.
     Other,
 }
@@ -66,6 +68,8 @@ pub(super) fn comment(at: &mut Cursor<'_>) -> Result<Comment> {
         at.expect("on")?;
         let (schema, table) = qualified(at)?;
         Subject::Constraint { name, schema, table }
+    } else if at.accept("extension") {
+        Subject::Extension(at.name()?)
     } else if at.accept("trigger") {
         let name = at.name()?;
         at.expect("on")?;

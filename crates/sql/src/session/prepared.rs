@@ -345,7 +345,13 @@ impl<E: Engine> Session<E> {
         }
         let before = statements.first().map_or(0, |&part| super::Places::new(text).of(part));
         let text = statements.pop().unwrap_or("");
-        if self.transaction.is_failed() && !ends_transaction(text) {
+        if self.transaction.is_failed() && !text.is_empty() && !ends_transaction(text) {
+            // what is no statement at all is told first
+            match utility::parse(text) {
+                Some(parsed) => parsed.map(drop),
+                None => parse::with_stack(text, || parse::statement(text)).map(drop),
+            }
+            .map_err(|error| error.shift(before))?;
             self.refuse_failed()?;
         }
         let compiled = self.compile(text, types).map_err(|error| error.shift(before))?;

@@ -55,6 +55,9 @@ select pg_get_constraintdef(oid) from pg_constraint where conname = 'no_overlap'
 alter table booking drop column span;
 insert into booking values (40, 4);
 select conname from pg_constraint where conrelid = 'booking'::regclass order by 1;
+select extname, extrelocatable, obj_description(oid, 'pg_extension') from pg_extension where extname = 'btree_gist' and false;
+comment on extension btree_gist is 'support for indexing common datatypes in GiST';
+comment on extension nothing is 'x';
 drop table booking;
 create table res (id int generated always as identity primary key, room text not null, starts timestamptz not null, ends timestamptz not null, status text not null default 'open', constraint one_at_a_time exclude using gist (room with =, tstzrange(starts, ends) with &&) where (status <> 'cancelled'::text));
 insert into res (room, starts, ends) values ('a', '2024-01-01 10:00+00', '2024-01-01 11:00+00');

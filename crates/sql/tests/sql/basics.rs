@@ -357,3 +357,21 @@ fn a_client_starts_with_settings_that_there_are() {
     assert_eq!(set("extra_float_digits", "x"), "22023");
     assert_eq!(text(&mut s, "show extra_float_digits"), "2");
 }
+
+/// In a block that has failed a prepared statement is refused, but what is no statement at all is told as such.
+#[test]
+fn a_failed_block_tells_what_is_no_statement() {
+    let db = crate::common::acc();
+    let s = &mut session(&db);
+    assert_eq!(code(s, "begin; select 1 / 0"), "22012");
+    let mut parsed = |text: &str| {
+        let result = s.parse("", text, &[]);
+        // the batch ends, the block goes on
+        s.sync().unwrap();
+        result.map_or_else(|error| error.code().as_str().to_owned(), |_| "ok".to_owned())
+    };
+    assert_eq!(
+        ["select 1", "select 1 over ()", "set x y z", "", "rollback"].map(&mut parsed),
+        ["25P02", "42601", "42601", "ok", "ok"]
+    );
+}

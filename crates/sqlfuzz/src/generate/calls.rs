@@ -5,6 +5,28 @@ use super::{Column, Generator};
 use crate::tree::{Node, Ty};
 
 const BOOL: &[&str] = &[
+    "(`int4range` @> `int4`)",
+    "(`int4` <@ `int4range`)",
+    "(`int4range` @> `int4range`)",
+    "(`int4range` <@ `int4range`)",
+    "(`int4range` && `int4range`)",
+    "(`int4range` << `int4range`)",
+    "(`int4range` >> `int4range`)",
+    "(`int4range` &< `int4range`)",
+    "(`int4range` &> `int4range`)",
+    "(`int4range` -|- `int4range`)",
+    "(`int4range` < `int4range`)",
+    "(`int4range` = any (array[`int4range`, `int4range`]))",
+    "(isempty(`int4range`) or lower_inf(`int4range`) or upper_inf(`int4range`))",
+    "(`numrange` @> `numeric`)",
+    "(`numrange` && `numrange`)",
+    "(`numrange` @> `numrange`)",
+    "(`numrange` << `numrange`)",
+    "(`numrange` &< `numrange`)",
+    "(`numrange` -|- `numrange`)",
+    "(`numrange` >= `numrange`)",
+    "(lower_inc(`numrange`) and upper_inc(`numrange`))",
+    "(daterange(`date`, null) @> `date`)",
     "(`mood` > `mood`)",
     "(`mood` = any (array[`mood`, `mood`]))",
     "(array[`mood`] < array[`mood`, `mood`])",
@@ -73,6 +95,9 @@ const BOOL: &[&str] = &[
 const INT2: &[&str] =
     &["(`int4`)::int2", "(`int2` + `int2`)", "(`int2` # `int2`)", "(`int2` * `int2`)", "(-`int2`)"];
 const INT4: &[&str] = &[
+    "lower(`int4range`)",
+    "upper(`int4range`)",
+    "(upper(`int4range`) - lower(`int4range`))",
     "array_upper(`int4[]`, 1)",
     "array_lower(`int4[]`, 1)",
     "cardinality(`int4[]`)",
@@ -133,6 +158,8 @@ const INT8: &[&str] = &[
     "(`float8`)::int8",
 ];
 const NUMERIC: &[&str] = &[
+    "lower(`numrange`)",
+    "upper(`numrange`)",
     "round(`numeric`, -1)",
     "round(`numeric`)",
     "trunc(`numeric`, 1)",
@@ -199,6 +226,10 @@ const FLOAT8: &[&str] = &[
     "date_part('hour', `timestamptz`)",
 ];
 const TEXT: &[&str] = &[
+    "(`int4range`)::text",
+    "format('%s %L', `int4range`, `numrange`)",
+    "(to_json(`numrange`))::text",
+    "daterange(`date`, null, '()')::text",
     "(`mood`)::text",
     "array[`mood`, null]::text",
     "concat(`mood`, `int4`)",
@@ -479,6 +510,31 @@ const MOOD: &[&str] = &[
     "(`mood`::text)::mood",
     "(`text`)::mood",
 ];
+const SPAN: &[&str] = &[
+    "int4range(least(`int4`, 5), greatest(`int4`, 5))",
+    "int4range(least(`int4`, 2), greatest(`int4`, 3), '[]')",
+    "int4range(null, `int4`, '(]')",
+    "int4range(`int4`, null)",
+    "int4range(`int4`, `int4`)",
+    "(`int4range` * `int4range`)",
+    "range_merge(`int4range`, `int4range`)",
+    "(`int4range` + `int4range`)",
+    "(`int4range` - `int4range`)",
+    "(`int4range` - int4range(`int4`, null))",
+    "(array[`int4range`, `int4range`])[`int2`]",
+    "(`int4range`::text)::int4range",
+    "(`text`)::int4range",
+];
+const NUMBERS: &[&str] = &[
+    "numrange(least(`numeric`, 5), greatest(`numeric`, 5.0), '[]')",
+    "numrange(null, `numeric`, '(]')",
+    "numrange(`numeric`, null, '()')",
+    "(`numrange` * `numrange`)",
+    "range_merge(`numrange`, `numrange`)",
+    "(`numrange` + `numrange`)",
+    "(`numrange` - `numrange`)",
+    "(`int4range`::text)::numrange",
+];
 const UUID: &[&str] = &["md5(`text`)::uuid", "(`text`)::uuid", "md5(`bytea`)::uuid"];
 const TEXTS: &[&str] = &[
     "array[`text`, `text`]",
@@ -539,6 +595,7 @@ fn aggregates(ty: Ty) -> &'static [&'static str] {
         Ty::Mood => {
             &["percentile_disc(0.5) within group (order by `mood`)", "(array_agg(distinct `mood`))[2]"]
         }
+        Ty::Span => &["(array_agg(distinct `int4range`))[2]", "mode() within group (order by `int4range`)"],
         Ty::Timestamptz => &["max(`timestamptz`)", "mode() within group (order by `timestamptz`)"],
         _ => &[],
     }
@@ -567,6 +624,8 @@ impl Generator {
             Ty::Uuid => UUID,
             Ty::Texts => TEXTS,
             Ty::Mood => MOOD,
+            Ty::Span => SPAN,
+            Ty::Numbers => NUMBERS,
         };
         let template = self.pick(templates);
         self.filled(ty, template, scope, depth)

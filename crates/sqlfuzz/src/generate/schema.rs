@@ -25,7 +25,9 @@ impl Generator {
     /// The statements that make tables, indexes and rows.
     pub(super) fn schema(&mut self) -> Vec<Statement> {
         let mood = "create type mood as enum ('sad', 'ok', 'A b', 'happy')";
-        let mut statements = vec![plain(Node::text(mood))];
+        // the operators of other types for exclusion constraints
+        let extension = plain(Node::text("create extension if not exists btree_gist"));
+        let mut statements = vec![extension, plain(Node::text(mood))];
         for number in 0..2 + self.below(3) {
             let statement = self.table(number);
             statements.push(plain(statement));
@@ -201,6 +203,20 @@ impl Generator {
                 table.columns[keys[0]].name, table.columns[keys[1]].name
             )));
             table.unique.push(vec![keys[0], keys[1]]);
+        }
+        let ranges = table.columns.iter().find(|column| matches!(column.ty, Ty::Span | Ty::Numbers));
+        if let Some(range) = ranges.cloned()
+            && self.one_in(2)
+        {
+            let equal = self.pick(&table.columns);
+            let first = match equal.ty {
+                Ty::Int2 | Ty::Int4 | Ty::Text if self.one_in(2) => format!("{} with =, ", equal.name),
+                _ => String::new(),
+            };
+            let behind = self.pick(&["", "", " deferrable", " deferrable initially deferred"]);
+            let part = if self.one_in(4) { format!(" where ({})", self.part(&table)) } else { String::new() };
+            let text = format!("exclude using gist ({first}{} with &&){part}{behind}", range.name);
+            items.push(Node::maybe(vec![Node::text(text)]));
         }
         self.tables.push(table);
         let parts = vec![Node::text(format!("create table {name} (")), Node::list(1, items), Node::text(")")];

@@ -68,6 +68,14 @@ impl Generator {
                 self.pick(&["{}", "{a}", "{a,b}", "{b,NULL}", "{\"a b\",\"\"}", "{NULL}"]).to_owned()
             }
             Ty::Mood => self.pick(&["sad", "ok", "happy", "A b"]).to_owned(),
+            Ty::Span => self
+                .pick(&[
+                    "[1,3)", "[2,2]", "(0,5]", "[3,9)", "empty", "(,2)", "[4,)", "(,)", "[-1,1)", "(3,6)",
+                ])
+                .to_owned(),
+            Ty::Numbers => self
+                .pick(&["[1.0,3)", "[2,2]", "(0,5.5]", "[3,9)", "empty", "(,2.50)", "[4,)", "(,)"])
+                .to_owned(),
         };
         Node::Of(crate::tree::Class::Value(ty), Box::new(Node::Literal(ty, Some(text))))
     }
@@ -116,7 +124,17 @@ impl Generator {
             return self.leaf(ty, scope);
         }
         let d = depth - 1;
-        let calls = matches!(ty, Ty::Float4 | Ty::Timestamptz | Ty::Bytea | Ty::Uuid | Ty::Texts | Ty::Mood);
+        let calls = matches!(
+            ty,
+            Ty::Float4
+                | Ty::Timestamptz
+                | Ty::Bytea
+                | Ty::Uuid
+                | Ty::Texts
+                | Ty::Mood
+                | Ty::Span
+                | Ty::Numbers
+        );
         if self.one_in(if calls { 2 } else { 4 }) {
             return self.call(ty, scope, d);
         }
@@ -127,9 +145,14 @@ impl Generator {
         let t = |text: &'static str| Node::text(text);
         let parts = match ty {
             Ty::Bool => return self.condition(scope, depth),
-            Ty::Float4 | Ty::Timestamptz | Ty::Bytea | Ty::Uuid | Ty::Texts | Ty::Mood => {
-                return self.form(ty, scope, d);
-            }
+            Ty::Float4
+            | Ty::Timestamptz
+            | Ty::Bytea
+            | Ty::Uuid
+            | Ty::Texts
+            | Ty::Mood
+            | Ty::Span
+            | Ty::Numbers => return self.form(ty, scope, d),
             Ty::Int4 | Ty::Int8 | Ty::Numeric => match self.below(8) {
                 0..=2 => {
                     let operator = self.pick(&["+", "-", "*"]);

@@ -45,9 +45,10 @@ impl Generator {
             }
             _ => {
                 let inner = self.aggregate(ty, scope, 0);
-                // a window knows neither DISTINCT nor ORDER BY in the call
+                // a window knows neither DISTINCT nor ORDER BY in the call, and stands behind a call only
                 let text = inner.sql();
-                if text.contains("distinct") || text.contains("order by") {
+                let is_call = !text.starts_with('(') && text.trim_end().ends_with(')');
+                if text.contains("distinct") || text.contains("order by") || !is_call {
                     return self.leaf_of(ty, scope);
                 }
                 vec![inner]

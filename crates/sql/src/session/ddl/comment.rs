@@ -75,6 +75,14 @@ impl<E: Engine> Session<E> {
                 self.comment_on_trigger(name, &(schema.clone(), table.clone()), comment.text.as_deref())?;
                 return Ok(Tag::plain("COMMENT"));
             }
+            Subject::Extension(name) if super::extension::is_built_in(name) => {
+                // it has the one that PostgreSQL gives it
+                return Ok(Tag::plain("COMMENT"));
+            }
+            Subject::Extension(name) => {
+                let what = format!("extension \"{name}\" does not exist");
+                return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
+            }
             Subject::Other => {
                 let what = "comments are kept for tables, views, sequences, indexes, columns, constraints, functions and triggers only";
                 self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));

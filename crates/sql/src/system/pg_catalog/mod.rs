@@ -11,6 +11,7 @@ mod pg_database;
 mod pg_depend;
 pub(super) mod pg_description;
 mod pg_enum;
+mod pg_extension;
 mod pg_index;
 mod pg_indexes;
 mod pg_language;
@@ -80,7 +81,7 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &pg_proc::TABLE,
     &pg_tablespace::TABLE,
     &pg_depend::TABLE,
-    &without_rows::PG_EXTENSION,
+    &pg_extension::TABLE,
     &without_rows::PG_FOREIGN_TABLE,
     &without_rows::PG_FOREIGN_SERVER,
     &without_rows::PG_OPCLASS,

@@ -1,5 +1,6 @@
 //! `pg_description`: what COMMENT ON has said.
 
+use super::pg_extension::{self, BTREE_GIST, BTREE_GIST_COMMENT, needs_btree_gist};
 use crate::system::Facts;
 use crate::system::oids::{PG_CLASS, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC, PG_TRIGGER, schema_oid};
 use crate::system::table::{Row, SystemCatalog};
@@ -75,5 +76,11 @@ pub(in crate::system) fn comments(catalog: &Catalog) -> impl Iterator<Item = Com
         column: 0,
         text: "standard public schema",
     });
-    of_relations.chain(of_routines).chain(of_triggers).chain(public)
+    let extension = needs_btree_gist(catalog).then_some(Comment {
+        oid: BTREE_GIST,
+        class: pg_extension::TABLE.oid,
+        column: 0,
+        text: BTREE_GIST_COMMENT,
+    });
+    of_relations.chain(of_routines).chain(of_triggers).chain(public).chain(extension)
 }

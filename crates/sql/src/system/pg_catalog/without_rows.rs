@@ -85,16 +85,6 @@ pub(super) const PG_STATISTIC_EXT: SystemCatalog = SystemCatalog {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_EXTENSION: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_extension", oid: 3079, rows,
-    columns: &[
-        ("oid", Type::OID), ("extname", Type::NAME), ("extowner", Type::OID), ("extnamespace", Type::OID),
-        ("extrelocatable", Type::BOOL), ("extversion", Type::TEXT), ("extconfig", OIDS),
-        ("extcondition", TEXTS),
-    ],
-};
-
-#[rustfmt::skip]
 pub(super) const PG_FOREIGN_TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_foreign_table", oid: 3118, rows,
     columns: &[
