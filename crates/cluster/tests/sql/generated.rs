@@ -207,7 +207,8 @@ fn bookings_at_several_nodes_do_not_overlap() {
     ok(&mut a, "commit");
     assert_eq!(code(&mut b, "commit"), "40001");
     assert_eq!(code(&mut b, "insert into booking values (7, 1, '[45,55)')"), "23P01");
-    let skipped = "insert into booking values (7, 1, '[45,55)'), (8, 1, '[50,55)') on conflict do nothing returning id";
+    let skipped =
+        "insert into booking values (7, 1, '[45,55)'), (8, 1, '[50,55)') on conflict do nothing returning id";
     assert_eq!(text(&mut c, skipped), "8");
     assert_eq!(text(&mut a, "select id from booking where room = 1 and during @> 50"), "8");
     ok(&mut b, "alter table booking drop constraint booking_room_during_excl");

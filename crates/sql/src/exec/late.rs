@@ -70,8 +70,8 @@ impl<W: Worker> Exec<'_, W> {
     /// Notes something to look at.
     pub(super) fn note(&mut self, check: Option<Check>) {
         let Some(check) = check else { return };
-        // a key that no other row has now need not wait: a row that takes it later is checked itself. A range has to: it
-        // looks at its neighbours only, and the one between it and another that it overlaps may go before the commit
+        // a key that no other row has now need not wait: a row that takes it later is checked itself. A range has to:
+        // it looks at its neighbours only, and the one between it and another that it overlaps may go before the commit
         let may_wait = match &check {
             Check::Reference(_) => true,
             Check::Key(new) => new.table.desc.indexes[new.index].exclusion.is_some(),
