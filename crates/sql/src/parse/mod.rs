@@ -6,6 +6,7 @@ pub(crate) mod comment;
 pub(crate) mod copy;
 mod cursor;
 mod dialect;
+pub(crate) mod elements;
 pub(crate) mod explain;
 mod fetch;
 pub(crate) mod frames;
@@ -13,6 +14,7 @@ pub mod lex;
 pub(crate) mod like;
 pub(crate) mod locking;
 pub(crate) mod marked;
+pub(crate) mod merge;
 pub(crate) mod named;
 mod nesting;
 pub(crate) mod normalize;
@@ -116,7 +118,7 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
     let tokens = quantified::rewrite(table::rewrite(strings::rewrite(tokens)));
     let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(tokens))));
-    Ok(parser.with_tokens_with_locations(marked::rewrite(tokens)))
+    Ok(parser.with_tokens_with_locations(marked::rewrite(elements::rewrite(tokens))))
 }
 
 fn expect_end(parser: &Parser<'_>, text: &str) -> Result<()> {

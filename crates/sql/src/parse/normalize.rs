@@ -33,7 +33,7 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
     }
     let mut tokens = Lexer::new(text);
     let first = tokens.next()?;
-    let dml = ["select", "insert", "update", "delete"].iter().any(|word| first.is(text, word));
+    let dml = ["select", "insert", "update", "delete", "merge"].iter().any(|word| first.is(text, word));
     if !dml {
         return None;
     }
