@@ -21,6 +21,7 @@ pub(crate) mod normalize;
 pub(crate) mod plpgsql;
 mod quantified;
 pub(crate) mod routine;
+mod select_into;
 pub(crate) mod sequence;
 pub(crate) mod set_schema;
 mod strings;
@@ -70,7 +71,8 @@ pub(crate) fn statement(text: &str) -> Result<Statement> {
     let dialect = dialect::Bounded::new(text);
     let statement = parser(&dialect, text).and_then(|mut parser| {
         let statement = parser.parse_statement().map_err(|error| error_of(error, text))?;
-        expect_end(&parser, text).map(|()| statement)
+        expect_end(&parser, text)?;
+        select_into::rewrite(statement)
     });
     statement.map_err(|error| {
         if let Some(bytes) = lex::invalid_escape(text) {

@@ -50,6 +50,8 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
     for token in tokens {
         match token.kind {
             Kind::Open | Kind::Param => return None,
+            // SELECT INTO makes a table
+            Kind::Word if token.is(text, "into") && first.is(text, "select") => return None,
             Kind::Word => {
                 if token.is(text, "values") {
                     in_values = true;
