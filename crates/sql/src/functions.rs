@@ -1,11 +1,13 @@
 //! Functions as plans hold them: those of values, of the session, aggregates, and those that return sets.
 
 mod aggregate;
+mod assignment;
 mod scalar;
 mod session;
 mod set;
 
 pub(crate) use aggregate::{Accumulator, AggregateFn, is_aggregate};
+pub(crate) use assignment::Assignment;
 pub(crate) use scalar::{RowForm, ScalarFn};
 pub(crate) use session::SessionFn;
 pub(crate) use set::{SetFn, of_records, returns_set};

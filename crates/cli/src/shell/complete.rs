@@ -21,12 +21,12 @@ const KEYWORDS: &[&str] = &[
     "deferrable", "deferred", "delete", "desc", "distinct", "do", "drop", "else", "end", "except", "execute",
     "exists", "explain", "false", "fetch", "filter", "first", "foreign", "from", "full", "generated", "group",
     "having", "identity", "ilike", "in", "index", "inner", "insert", "integer", "intersect", "interval", "into",
-    "is", "join", "key", "last", "left", "like", "limit", "not", "nothing", "null", "nullif", "nulls", "numeric",
-    "offset", "on", "only", "or", "order", "outer", "over", "partition", "prepare", "primary", "read", "references",
-    "release", "rename", "reset", "restrict", "returning", "right", "rollback", "row", "savepoint", "select",
-    "sequence", "serial", "set", "show", "start", "table", "text", "then", "timestamp", "timestamptz", "to",
-    "transaction", "true", "truncate", "union", "unique", "update", "using", "uuid", "values", "varchar", "view",
-    "when", "where", "window", "with", "write",
+    "is", "join", "key", "last", "left", "like", "limit", "matched", "merge", "not", "nothing", "null", "nullif",
+    "nulls", "numeric", "offset", "on", "only", "or", "order", "outer", "over", "partition", "prepare", "primary",
+    "read", "references", "release", "rename", "reset", "restrict", "returning", "right", "rollback", "row",
+    "savepoint", "select", "sequence", "serial", "set", "show", "start", "table", "text", "then", "timestamp",
+    "timestamptz", "to", "transaction", "true", "truncate", "union", "unique", "update", "using", "uuid", "values",
+    "varchar", "view", "when", "where", "window", "with", "write",
 ];
 
 /// Words that a relation stands behind.

@@ -82,6 +82,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("EXPLAIN", "EXPLAIN [ANALYZE] [VERBOSE] statement\n    EXPLAIN (option [value], ...) statement\n    options: ANALYZE, VERBOSE, COSTS, TIMING, SUMMARY, FORMAT {TEXT | JSON | YAML}"),
     ("FETCH", "FETCH [NEXT | PRIOR | FIRST | LAST | ABSOLUTE n | RELATIVE n | n | ALL | FORWARD n | BACKWARD n] [FROM] cursor"),
     ("INSERT", "INSERT INTO table [(column, ...)] {VALUES (value, ...), ... | query | DEFAULT VALUES}\n    [ON CONFLICT [(column, ...)] {DO NOTHING | DO UPDATE SET column = value, ... [WHERE condition]}] [RETURNING value, ...]"),
+    ("MERGE", "[WITH name AS (query), ...] MERGE INTO table [[AS] alias] USING {table | (query)} [[AS] alias] ON condition\n    WHEN MATCHED [AND condition] THEN {UPDATE SET column = value, ... | DELETE | DO NOTHING} ...\n    WHEN NOT MATCHED [AND condition] THEN {INSERT [(column, ...)] {VALUES (value, ...) | DEFAULT VALUES} | DO NOTHING} ..."),
     ("PREPARE", "PREPARE name [(type, ...)] AS statement"),
     ("RELEASE SAVEPOINT", "RELEASE [SAVEPOINT] name"),
     ("RESET", "RESET {name | ALL}"),

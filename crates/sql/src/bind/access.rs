@@ -130,29 +130,32 @@ impl Binder<'_> {
                 format!("cannot subscript type {} because it does not support subscripting", ty.sql_name());
             SqlError::new(SqlState::DATATYPE_MISMATCH, what)
         })?;
-        if subscripts.len() > scaledb_types::array::MAX_DIMENSIONS {
-            let what = format!(
-                "number of array dimensions ({}) exceeds the maximum allowed ({})",
-                subscripts.len(),
-                scaledb_types::array::MAX_DIMENSIONS
-            );
-            return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what));
-        }
+        check_dimensions(subscripts)?;
+        let (bounds, given) = self.bounds(subscripts)?;
+        let args = std::iter::once(value.expr).chain(bounds).collect();
+        Ok(match given {
+            Some(given) => Typed::new(Expr::Call(Box::new((ScalarFn::slice(given), args))), ty),
+            None => Typed::new(Expr::Call(Box::new((ScalarFn::subscript(), args))), element),
+        })
+    }
+
+    /// The numbers of subscripts; of slices two each, and which bounds are there: one that is left out is another thing
+    /// than NULL.
+    pub(super) fn bounds(&mut self, subscripts: &[&Subscript]) -> Result<(Vec<Expr>, Option<u16>)> {
         let slices = subscripts.iter().any(|subscript| matches!(subscript, Subscript::Slice { .. }));
-        let mut args = vec![value.expr];
-        // which bounds are there: one that is left out is another thing than NULL
+        let mut args = Vec::new();
         let mut given = 0u16;
         for subscript in subscripts {
             match subscript {
                 Subscript::Index { index } if !slices => args.push(self.subscript_number(index)?),
                 Subscript::Index { index } => {
-                    given |= 3 << (args.len() - 1);
+                    given |= 3 << args.len();
                     args.push(Expr::Const(Value::Int4(1)));
                     args.push(self.subscript_number(index)?);
                 }
                 Subscript::Slice { lower_bound, upper_bound, stride: None } => {
                     for bound in [lower_bound, upper_bound] {
-                        given |= u16::from(bound.is_some()) << (args.len() - 1);
+                        given |= u16::from(bound.is_some()) << args.len();
                         args.push(match bound {
                             Some(bound) => self.subscript_number(bound)?,
                             None => Expr::Const(Value::Null),
@@ -162,11 +165,7 @@ impl Binder<'_> {
                 Subscript::Slice { .. } => return Err(unsupported("a slice with a step")),
             }
         }
-        Ok(if slices {
-            Typed::new(Expr::Call(Box::new((ScalarFn::slice(given), args))), ty)
-        } else {
-            Typed::new(Expr::Call(Box::new((ScalarFn::subscript(), args))), element)
-        })
+        Ok((args, slices.then_some(given)))
     }
 
     fn subscript_number(&mut self, ast: &Ast) -> Result<Expr> {
@@ -181,6 +180,13 @@ impl Binder<'_> {
     /// Subscripts of jsonb are a path: keys, and integers that are numbers of elements.
     fn json_subscripts(&mut self, value: Typed, subscripts: &[&Subscript]) -> Result<Typed> {
         let mut args = vec![value];
+        args.extend(self.path_steps(subscripts)?.0);
+        self.call_typed("jsonb_extract_path", args)
+    }
+
+    /// The steps of a path of jsonb as texts, and whether the first is the number of an element.
+    pub(super) fn path_steps(&mut self, subscripts: &[&Subscript]) -> Result<(Vec<Typed>, bool)> {
+        let (mut args, mut array) = (Vec::with_capacity(subscripts.len()), false);
         for subscript in subscripts {
             let Subscript::Index { index } = subscript else {
                 let what = "jsonb subscript does not support slices";
@@ -190,6 +196,7 @@ impl Binder<'_> {
             args.push(match typed.ty.base {
                 Base::Unknown => self.coerce(typed, Type::TEXT, Context::Implicit)?,
                 _ if find_cast(typed.ty, Type::INT4, Context::Implicit).is_some() => {
+                    array |= args.is_empty();
                     let number = self.coerce(typed, Type::INT4, Context::Implicit)?;
                     self.coerce(number, Type::TEXT, Context::Explicit)?
                 }
@@ -203,8 +210,21 @@ impl Binder<'_> {
                 }
             });
         }
-        self.call_typed("jsonb_extract_path", args)
+        Ok((args, array))
     }
+}
+
+/// Refuses more subscripts than an array has dimensions.
+///
+/// # Errors
+/// 54000.
+pub(super) fn check_dimensions(subscripts: &[&Subscript]) -> Result<()> {
+    let (count, most) = (subscripts.len(), scaledb_types::array::MAX_DIMENSIONS);
+    if count > most {
+        let what = format!("number of array dimensions ({count}) exceeds the maximum allowed ({most})");
+        return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what));
+    }
+    Ok(())
 }
 
 /// 42703 for a field that a record does not have.

@@ -5,6 +5,7 @@ mod case;
 mod clauses;
 mod coerce;
 pub(crate) mod dml;
+mod element;
 pub(crate) mod expr;
 pub(crate) mod from;
 pub(crate) mod function;
@@ -296,6 +297,19 @@ impl<'b> Binder<'b> {
         let result = f(self);
         self.depth -= 1;
         result
+    }
+
+    /// Notes that an expression nests so many levels deeper than what is being bound.
+    ///
+    /// # Errors
+    /// 54001 if that is too deep.
+    pub(crate) fn nests(&mut self, levels: usize) -> Result<()> {
+        let depth = self.depth.saturating_add(levels);
+        if depth >= MAX_DEPTH {
+            return Err(too_deep());
+        }
+        self.deepest = self.deepest.max(depth);
+        Ok(())
     }
 
     /// Notes that the plan reads these slots.

@@ -6,7 +6,7 @@ use super::scope::{Scope, ScopeColumn};
 use super::select_list::check_width;
 use super::tail::{Tail, tail_of};
 use super::with::Reading;
-use super::{Binder, Bound, Output, Typed, unsupported};
+use super::{Binder, Bound, Output, Typed};
 use crate::plan::expr::Expr;
 use crate::plan::{Inlined, Node, Slot};
 use scaledb_types::cast::Context;
@@ -37,6 +37,12 @@ impl Binder<'_> {
         let around = (std::mem::take(&mut self.inherited), std::mem::take(&mut self.lifts));
         let may_write = std::mem::take(&mut self.may_write);
         let leaves_open = std::mem::take(&mut self.leaves_open);
+        if let (Some(with), SetExpr::Merge(_)) = (&query.with, &*query.body)
+            && with.recursive
+        {
+            let what = "WITH RECURSIVE is not supported for MERGE statement";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
         let mut ctes = match &query.with {
             Some(with) => self.with(with, may_write && self.scopes.len() == 1),
             None => Ok(Vec::new()),
@@ -118,7 +124,10 @@ impl Binder<'_> {
                 self.writes = true;
                 self.deeper(|binder| binder.dml_in_query(statement))
             }
-            SetExpr::Merge(_) => Err(unsupported("MERGE")),
+            SetExpr::Merge(_) if !may_write => {
+                Err(SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at or near \"MERGE\""))
+            }
+            SetExpr::Merge(statement) => self.deeper(|binder| binder.dml_in_query(statement)),
         }
     }
 

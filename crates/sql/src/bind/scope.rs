@@ -91,6 +91,8 @@ pub(crate) struct Scope {
     pub(crate) merges: Vec<Merged>,
     /// Slots of tables that are in scope and may not be read by what is bound now.
     pub(crate) barred: Vec<Slot>,
+    /// Tables of the statement that what is bound now must not refer to.
+    pub(crate) hidden: Vec<ScopeTable>,
     /// Slots of tables whose rows an outer join may leave out.
     pub(crate) missing: Vec<Slot>,
     /// Whether one of its tables is the recursive query that it is a part of.
@@ -216,13 +218,8 @@ impl Binder<'_> {
                 Some((_, table)) if table_known => {
                     SqlError::new(SqlState::UNDEFINED_COLUMN, format!("column {table}.{name} does not exist"))
                 }
-                Some((_, table)) => SqlError::new(
-                    SqlState::UNDEFINED_TABLE,
-                    format!("missing FROM-clause entry for table \"{table}\""),
-                ),
-                None => {
-                    SqlError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"))
-                }
+                Some((_, table)) => self.missing_table(table),
+                None => self.missing_column(name),
             });
         };
         let of = of.to_owned();
@@ -232,6 +229,38 @@ impl Binder<'_> {
             return Ok(variable);
         }
         self.refer(level, expr, ty, &of)
+    }
+
+    /// 42P01 for the name of a table.
+    #[cold]
+    fn missing_table(&self, name: &str) -> SqlError {
+        if self.hidden().any(|table| table.name == name) {
+            let what = format!("invalid reference to FROM-clause entry for table \"{name}\"");
+            let hint = format!(
+                "There is an entry for table \"{name}\", but it cannot be referenced from this part of the query."
+            );
+            return SqlError::new(SqlState::UNDEFINED_TABLE, what).hint(hint);
+        }
+        let what = format!("missing FROM-clause entry for table \"{name}\"");
+        SqlError::new(SqlState::UNDEFINED_TABLE, what)
+    }
+
+    /// 42703 for the name of a column.
+    #[cold]
+    fn missing_column(&self, name: &str) -> SqlError {
+        let what = format!("column \"{name}\" does not exist");
+        let error = SqlError::new(SqlState::UNDEFINED_COLUMN, what);
+        let has = |table: &&ScopeTable| table.columns.iter().any(|column| column.name == name);
+        match self.hidden().find(has) {
+            Some(ScopeTable { name: table, .. }) => error.hint(format!(
+                "There is a column named \"{name}\" in table \"{table}\", but it cannot be referenced from this part of the query."
+            )),
+            None => error,
+        }
+    }
+
+    fn hidden(&self) -> impl Iterator<Item = &ScopeTable> {
+        self.scopes.iter().flat_map(|scope| &scope.hidden)
     }
 
     /// Notes that a column of a table in scope is read.

@@ -17,7 +17,7 @@ use crate::optimize::{self, Asked};
 use crate::plan::expr::Expr;
 use crate::plan::joins::Tree;
 use crate::plan::{Aggregate, Node, SetItem, Sets, Slot, SortKey};
-use scaledb_types::{Result, Value};
+use scaledb_types::{Result, SqlError, SqlState, Value};
 use sqlparser::ast::Select;
 use std::collections::HashSet;
 
@@ -270,8 +270,10 @@ fn set_nodes(mut node: Node, mut sets: Vec<SetItem>) -> Node {
 
 /// Refuses clauses that are not there.
 fn refuse(select: &Select) -> Result<()> {
+    if select.into.is_some() {
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here"));
+    }
     let odd = select.top.is_some()
-        || select.into.is_some()
         || !select.lateral_views.is_empty()
         || select.prewhere.is_some()
         || !select.cluster_by.is_empty()

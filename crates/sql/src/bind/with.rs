@@ -108,6 +108,10 @@ impl Binder<'_> {
         let mut names = HashSet::new();
         for cte in &with.cte_tables {
             let name = fold(&cte.alias.name);
+            if let SetExpr::Merge(_) = &*cte.query.body {
+                let error = SqlError::unsupported("MERGE not supported in WITH query");
+                return Err(self.at(cte.alias.name.span, error));
+            }
             if !names.insert(name.clone()) {
                 let what = format!("WITH query name \"{name}\" specified more than once");
                 return Err(SqlError::new(SqlState::DUPLICATE_ALIAS, what));

@@ -82,8 +82,13 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     fn named(&self, lock: &RowLock) -> Option<RowId> {
-        let Value::Int8(number) = self.frame[lock.name] else { return None };
-        self.locking.names.get(usize::try_from(number).ok()?).copied()
+        self.row_named(&self.frame[lock.name])
+    }
+
+    /// The row that a scan has left this number of; none for NULL.
+    pub(super) fn row_named(&self, name: &Value) -> Option<RowId> {
+        let Value::Int8(number) = name else { return None };
+        self.locking.names.get(usize::try_from(*number).ok()?).copied()
     }
 
     /// Reads a row that is locked by now, so that the transaction depends on it; whether it is as the scan has found

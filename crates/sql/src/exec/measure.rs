@@ -32,6 +32,16 @@ pub(crate) struct Measure {
     pub(crate) batches: usize,
     /// It has kept no more rows than were asked for.
     pub(crate) bounded: bool,
+    /// What a MERGE has written.
+    pub(crate) merged: MergedRows,
+}
+
+/// Rows that a MERGE has written.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct MergedRows {
+    pub(crate) inserted: u64,
+    pub(crate) updated: u64,
+    pub(crate) deleted: u64,
 }
 
 /// What the operators of a run have done. They are known by their addresses, which are compared and never followed.

@@ -2,9 +2,9 @@
 
 use super::nodes::Describer;
 use super::{Data, Detail, Figures, Shown, average};
-use crate::exec::measure::Measure;
-use crate::plan::Node;
+use crate::exec::measure::{Measure, MergedRows};
 use crate::plan::expr::{Expr, Subquery};
+use crate::plan::{Merge, Modify, Node};
 
 /// Bytes in kB, of which there is one at least.
 fn kilobytes(bytes: u64) -> u64 {
@@ -33,8 +33,27 @@ impl<'p> Describer<'p> {
             Node::Sort { .. } if measure.loops > 0 => shown.details.push(sorted(&measure)),
             // a hash join has an operator of its own for what it keeps
             Node::HashJoin(_) => {}
+            Node::ModifyTable(modify) => {
+                if let Modify::Merge(merge) = &**modify {
+                    self.merged(merge, &measure, shown);
+                }
+            }
             _ => self.memory_of(node, shown),
         }
+    }
+
+    /// What a MERGE has done with the rows of its source.
+    fn merged(&self, merge: &Merge, measure: &Measure, shown: &mut Shown) {
+        let MergedRows { inserted, updated, deleted } = measure.merged;
+        let total = self.measures.and_then(|measures| measures.of(&merge.source));
+        let total = total.map_or(0, |source| source.rows);
+        let skipped = total.saturating_sub(inserted + updated + deleted);
+        let all = [("inserted", inserted), ("updated", updated), ("deleted", deleted), ("skipped", skipped)];
+        let some = all.iter().filter(|(_, rows)| *rows > 0).map(|(what, rows)| format!(" {what}={rows}"));
+        let line = (total > 0).then(|| format!("Tuples:{}", some.collect::<String>()));
+        let names = ["Tuples Inserted", "Tuples Updated", "Tuples Deleted", "Tuples Skipped"];
+        let fields = names.into_iter().zip(all).map(|(name, (_, rows))| (name, Data::Count(rows)));
+        shown.details.push(Detail { line, fields: fields.collect() });
     }
 
     /// How often an operator was run.

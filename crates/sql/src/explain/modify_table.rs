@@ -1,4 +1,4 @@
-//! INSERT, UPDATE and DELETE.
+//! INSERT, UPDATE, DELETE and MERGE.
 
 use super::nodes::{Describer, relation, text};
 use super::{Detail, Shown};
@@ -11,6 +11,7 @@ impl<'p> Describer<'p> {
             Modify::Insert(insert) => ("Insert", &insert.table, &insert.source, None),
             Modify::Update(update) => ("Update", &update.table, &update.source, Some(update.target)),
             Modify::Delete(delete) => ("Delete", &delete.table, &delete.source, Some(delete.target)),
+            Modify::Merge(merge) => ("Merge", &merge.table, &merge.source, Some(merge.target)),
         };
         let desc = &table.desc;
         let alias = scan.and_then(|scan| self.names.scan(scan)).map(|at| self.names.alias(at).to_owned());
@@ -29,6 +30,12 @@ impl<'p> Describer<'p> {
                 &update.returning
             }
             Modify::Delete(delete) => &delete.returning,
+            Modify::Merge(merge) => {
+                for clause in &merge.clauses {
+                    clause.condition.iter().chain(clause.action.exprs()).for_each(|expr| self.place(expr));
+                }
+                &None
+            }
         };
         returning.iter().flatten().for_each(|expr| self.place(expr));
         shown.details.extend(self.primaries(table));

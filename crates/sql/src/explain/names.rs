@@ -317,6 +317,14 @@ impl<'p> Names<'p> {
                 self.columns(relation, &delete.table, &delete.old);
                 self.exprs(delete.returning.iter().flatten());
             }
+            Modify::Merge(merge) => {
+                self.node(&merge.source);
+                let relation = self.scan(merge.target).unwrap_or_default();
+                self.columns(relation, &merge.table, &merge.old);
+                for clause in &merge.clauses {
+                    self.exprs(clause.condition.iter().chain(clause.action.exprs()));
+                }
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Functions of values, and what plans compute of values besides: casts, elements and parts of arrays, rows.
 
+use super::assignment::Assignment;
 use scaledb_types::array::MAX_DIMENSIONS;
 use scaledb_types::func::{Call, Fast, Interrupt, Resolved, Volatility};
 use scaledb_types::numeric::Exact;
@@ -24,6 +25,8 @@ enum Scalar {
     Subscript,
     /// A part of an array.
     Slice(u16),
+    /// A value with another element.
+    Assignment(Assignment),
     /// A row of values.
     Row(Box<Row>),
     /// A field of a record.
@@ -80,6 +83,7 @@ impl PartialEq for Scalar {
             (Self::Narrow(a), Self::Narrow(b)) => a == b,
             (Self::Subscript, Self::Subscript) => true,
             (Self::Slice(a), Self::Slice(b)) => a == b,
+            (Self::Assignment(a), Self::Assignment(b)) => a == b,
             (Self::Row(a), Self::Row(b)) => a == b,
             (Self::Field(a), Self::Field(b)) => a == b,
             (Self::AllNull(a), Self::AllNull(b)) => a == b,
@@ -121,6 +125,11 @@ impl ScalarFn {
         Self(Arc::new(Scalar::Slice(given)))
     }
 
+    /// A value with another element: of the value, what the element is to be, and the subscripts.
+    pub(crate) fn assignment(assignment: Assignment) -> Self {
+        Self(Arc::new(Scalar::Assignment(assignment)))
+    }
+
     /// A row of values; it is NULL where the field `key` is.
     pub(crate) fn row(form: RowForm, fields: Fields, key: Option<usize>) -> Self {
         Self(Arc::new(Scalar::Row(Box::new(Row { form, fields: Arc::new(fields), key }))))
@@ -159,6 +168,8 @@ impl ScalarFn {
                 let bounds: Vec<String> = args[1..].chunks(2).map(|bounds| bounds.join(":")).collect();
                 format!("{}[{}]", args[0], bounds.join("]["))
             }
+            // what is assigned is not shown
+            Scalar::Assignment(_) => args.join(", "),
             Scalar::Row(row) => match row.form {
                 RowForm::Record => format!("ROW({})", args.join(", ")),
                 RowForm::Json => format!("row_to_json(ROW({}))", args.join(", ")),
@@ -211,6 +222,7 @@ impl ScalarFn {
             Scalar::Narrow(ty) => Ok(narrow(&args[0], *ty)),
             Scalar::Subscript => Ok(subscript(args)),
             Scalar::Slice(given) => slice(args, *given),
+            Scalar::Assignment(assignment) => assignment.value(args, interrupt),
             Scalar::Row(row) => row.value(env, args),
             Scalar::Field(number) => Ok(match &args[0] {
                 Value::Record(record) => record.values().get(*number).cloned().unwrap_or_default(),

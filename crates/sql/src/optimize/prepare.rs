@@ -2,7 +2,9 @@
 //! is done with their rows reads, too.
 
 use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, Cte, HashJoin, Modify, NestedLoop, Node, SortKey};
+use crate::plan::{
+    Aggregate, Cte, HashJoin, MergeAction, MergeClause, Modify, NestedLoop, Node, SortKey, Update,
+};
 use std::sync::Arc;
 
 /// Prepares a tree of operators for running. `reads` if what comes behind it reads.
@@ -117,6 +119,10 @@ fn simplify(node: &mut Node) {
                     &mut update.returning
                 }
                 Modify::Delete(delete) => &mut delete.returning,
+                Modify::Merge(merge) => {
+                    merge.clauses.iter_mut().for_each(simplify_clause);
+                    return;
+                }
             };
             returning.iter_mut().flatten().for_each(Expr::simplify);
         }
@@ -166,13 +172,35 @@ fn modify_table(modify: &mut Modify, used: &mut [bool]) {
         }
         // what is done with a row that was found may read; the changes themselves come later
         Modify::Update(update) => {
-            let rows = update.row.iter().copied().zip(update.old.iter().copied());
-            let sets = |column: &usize| update.set.iter().any(|(set, _)| set == column);
-            let kept = rows.enumerate().filter(|(column, _)| !sets(column));
-            update.copies = kept.map(|(_, pair)| pair).filter(|(_, old)| used[*old]).collect();
+            copy_rest(update, used);
             prepare(&mut update.source, used, true);
         }
         Modify::Delete(delete) => prepare(&mut delete.source, used, true),
+        Modify::Merge(merge) => {
+            for clause in &mut merge.clauses {
+                if let MergeAction::Update(update) = &mut clause.action {
+                    copy_rest(update, used);
+                }
+            }
+            prepare(&mut merge.source, used, true);
+        }
+    }
+}
+
+/// What an UPDATE does not set is what it was, as far as that is read.
+fn copy_rest(update: &mut Update, used: &[bool]) {
+    let rows = update.row.iter().copied().zip(update.old.iter().copied());
+    let sets = |column: &usize| update.set.iter().any(|(set, _)| set == column);
+    let kept = rows.enumerate().filter(|(column, _)| !sets(column));
+    update.copies = kept.map(|(_, pair)| pair).filter(|(_, old)| used[*old]).collect();
+}
+
+fn simplify_clause(clause: &mut MergeClause) {
+    clause.condition.iter_mut().for_each(Expr::simplify);
+    match &mut clause.action {
+        MergeAction::Insert(insert) => insert.values.iter_mut().for_each(Expr::simplify),
+        MergeAction::Update(update) => update.set.iter_mut().for_each(|(_, expr)| expr.simplify()),
+        MergeAction::Nothing | MergeAction::Delete(_) => {}
     }
 }
 

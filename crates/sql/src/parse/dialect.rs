@@ -4,8 +4,10 @@
 //! each level: `abs(abs(...))`, or a mistake inside of thirty casts, takes minutes. A statement that is taken as it
 //! seems calls [`Dialect::parse_prefix`] about once for each operand; one that needs much more is refused.
 
-use super::sequence;
-use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident, Interval, Statement, TrimWhereField, Value};
+use super::{elements, merge, sequence};
+use sqlparser::ast::{
+    BinaryOperator, ColumnOption, Expr, Ident, Interval, ObjectNamePart, Statement, TrimWhereField, Value,
+};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS};
 use sqlparser::parser::{Parser, ParserError};
@@ -271,7 +273,9 @@ impl Dialect for Bounded {
     }
 
     fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
-        sequence::create(parser).or_else(|| sequence::alter_table(parser))
+        sequence::create(parser)
+            .or_else(|| sequence::alter_table(parser))
+            .or_else(|| merge::statement(parser))
     }
 
     fn parse_column_option(
@@ -310,6 +314,11 @@ impl Dialect for Bounded {
         POSTGRES.is_custom_operator_part(ch)
     }
 
+    /// Elements of columns that get values: see `elements`.
+    fn is_identifier_generating_function_name(&self, ident: &Ident, parts: &[ObjectNamePart]) -> bool {
+        elements::is_mark(ident, parts)
+    }
+
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
         if is_null_word(&parser.peek_token_ref().token) {
             return Some(Ok(self.prec_value(Precedence::Is)));
@@ -318,7 +327,11 @@ impl Dialect for Bounded {
     }
 
     fn prec_value(&self, prec: Precedence) -> u8 {
-        POSTGRES.prec_value(prec)
+        match prec {
+            // between the bounds of a slice it is no operator: they are whole expressions
+            Precedence::Colon => 0,
+            other => POSTGRES.prec_value(other),
+        }
     }
 
     /// Names of arguments are identifiers: an expression there would be parsed twice, on each level of nested calls.

@@ -6,6 +6,7 @@ pub(crate) mod comment;
 pub(crate) mod copy;
 mod cursor;
 mod dialect;
+pub(crate) mod elements;
 pub(crate) mod exclude;
 pub(crate) mod explain;
 mod fetch;
@@ -14,12 +15,14 @@ pub mod lex;
 pub(crate) mod like;
 pub(crate) mod locking;
 pub(crate) mod marked;
+pub(crate) mod merge;
 pub(crate) mod named;
 mod nesting;
 pub(crate) mod normalize;
 pub(crate) mod plpgsql;
 mod quantified;
 pub(crate) mod routine;
+mod select_into;
 pub(crate) mod sequence;
 pub(crate) mod set_schema;
 mod strings;
@@ -69,7 +72,8 @@ pub(crate) fn statement(text: &str) -> Result<Statement> {
     let dialect = dialect::Bounded::new(text);
     let statement = parser(&dialect, text).and_then(|mut parser| {
         let statement = parser.parse_statement().map_err(|error| error_of(error, text))?;
-        expect_end(&parser, text).map(|()| statement)
+        expect_end(&parser, text)?;
+        select_into::rewrite(statement)
     });
     statement.map_err(|error| {
         if let Some(bytes) = lex::invalid_escape(text) {
@@ -117,7 +121,7 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
     let tokens = quantified::rewrite(table::rewrite(strings::rewrite(tokens)));
     let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(tokens))));
-    Ok(parser.with_tokens_with_locations(marked::rewrite(tokens)))
+    Ok(parser.with_tokens_with_locations(marked::rewrite(elements::rewrite(tokens))))
 }
 
 fn expect_end(parser: &Parser<'_>, text: &str) -> Result<()> {

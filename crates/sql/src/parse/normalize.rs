@@ -33,7 +33,7 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
     }
     let mut tokens = Lexer::new(text);
     let first = tokens.next()?;
-    let dml = ["select", "insert", "update", "delete"].iter().any(|word| first.is(text, word));
+    let dml = ["select", "insert", "update", "delete", "merge"].iter().any(|word| first.is(text, word));
     if !dml {
         return None;
     }
@@ -50,6 +50,8 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
     for token in tokens {
         match token.kind {
             Kind::Open | Kind::Param => return None,
+            // SELECT INTO makes a table
+            Kind::Word if token.is(text, "into") && first.is(text, "select") => return None,
             Kind::Word => {
                 if token.is(text, "values") {
                     in_values = true;

@@ -31,7 +31,10 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         }
         // tables have no heirs
         if keyword(token) == Some(Keyword::ONLY)
-            && matches!(before.as_ref().and_then(keyword), Some(Keyword::FROM | Keyword::JOIN))
+            && matches!(
+                before.as_ref().and_then(keyword),
+                Some(Keyword::FROM | Keyword::JOIN | Keyword::USING)
+            )
         {
             tokens[at].token = Token::Whitespace(Whitespace::Space);
             continue;

@@ -77,7 +77,6 @@ const NAMES: &[&str] = &[
     "drop transform",
     "import foreign schema",
     "load",
-    "merge",
     "prepare transaction",
     "reassign owned",
     "refresh materialized view",

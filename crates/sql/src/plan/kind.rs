@@ -11,6 +11,7 @@ pub(crate) enum StatementKind {
     Insert,
     Update,
     Delete,
+    Merge,
     /// Changes of the catalog, and TRUNCATE.
     Ddl,
     Copy,
@@ -20,11 +21,12 @@ pub(crate) enum StatementKind {
 }
 
 impl StatementKind {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Select,
         Self::Insert,
         Self::Update,
         Self::Delete,
+        Self::Merge,
         Self::Ddl,
         Self::Copy,
         Self::Transaction,
@@ -39,6 +41,7 @@ impl StatementKind {
                 Kind::Insert => Self::Insert,
                 Kind::Update => Self::Update,
                 Kind::Delete => Self::Delete,
+                Kind::Merge => Self::Merge,
             },
             Action::Ddl(_) | Action::Truncate(_) => Self::Ddl,
             Action::Utility(Utility::Copy(_)) => Self::Copy,
@@ -60,6 +63,7 @@ impl StatementKind {
             Self::Insert => "insert",
             Self::Update => "update",
             Self::Delete => "delete",
+            Self::Merge => "merge",
             Self::Ddl => "ddl",
             Self::Copy => "copy",
             Self::Transaction => "transaction",

@@ -37,7 +37,8 @@ pub(crate) use access::{Access, Bound, KeyValue};
 pub(crate) use computed::Computed;
 pub(crate) use cte::{Cte, Inlined, Recursive};
 pub(crate) use modify::{
-    Checks, ConflictUpdate, Delete, ForeignKey, Insert, Modify, OnConflict, Setting, Update,
+    Checks, ConflictUpdate, Delete, ForeignKey, Insert, Merge, MergeAction, MergeClause, Modify, OnConflict,
+    Setting, Update,
 };
 pub(crate) use set_call::SetCall;
 pub(crate) use table::{BoundTable, IndexColumn, IndexRef, column_type, column_types, key_text};
@@ -285,7 +286,7 @@ pub(crate) enum Node {
         recursive: bool,
         label: Label,
     },
-    /// INSERT, UPDATE or DELETE with RETURNING, in WITH or at the top.
+    /// INSERT, UPDATE, DELETE or MERGE, with RETURNING in WITH or at the top.
     ModifyTable(Box<Modify>),
     /// Calls of set-returning functions in a select list: as many rows as the longest has.
     ProjectSet {
@@ -377,4 +378,18 @@ pub(crate) enum Kind {
     Insert,
     Update,
     Delete,
+    Merge,
+}
+
+impl Kind {
+    /// The statement, as messages call it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Select => "SELECT",
+            Self::Insert => "INSERT",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+            Self::Merge => "MERGE",
+        }
+    }
 }

@@ -12,20 +12,27 @@ pub(crate) enum Modify {
     Insert(Insert),
     Update(Update),
     Delete(Delete),
+    Merge(Merge),
 }
 
 impl Modify {
     /// The triggers that it fires, with its table.
     pub(crate) fn triggers(&self) -> impl Iterator<Item = (&Triggers, &Arc<BoundTable>)> {
-        let (table, own, other) = match self {
+        let (table, own, other): (_, Option<&Triggers>, Option<&Triggers>) = match self {
             Self::Insert(insert) => {
                 let update = insert.conflict.as_ref().and_then(|conflict| conflict.update.as_ref());
-                (&insert.table, &insert.triggers, update.and_then(|update| update.triggers.as_ref()))
+                let other = update.and_then(|update| update.triggers.as_deref());
+                (&insert.table, insert.triggers.as_deref(), other)
             }
-            Self::Update(update) => (&update.table, &update.triggers, None),
-            Self::Delete(delete) => (&delete.table, &delete.triggers, None),
+            Self::Update(update) => (&update.table, update.triggers.as_deref(), None),
+            Self::Delete(delete) => (&delete.table, delete.triggers.as_deref(), None),
+            Self::Merge(merge) => (&merge.table, None, None),
         };
-        own.as_ref().into_iter().chain(other).map(move |triggers| (&**triggers, table))
+        let merged = match self {
+            Self::Merge(merge) => &merge.triggers[..],
+            _ => &[],
+        };
+        own.into_iter().chain(other).chain(merged).map(move |triggers| (triggers, table))
     }
 }
 
@@ -166,4 +173,54 @@ pub(crate) struct Delete {
     pub(crate) checks: Checks,
     pub(crate) returning: Option<Vec<Expr>>,
     pub(crate) returning_slots: Vec<Slot>,
+}
+
+/// MERGE.
+#[derive(Debug)]
+pub(crate) struct Merge {
+    pub(crate) table: Arc<BoundTable>,
+    /// The rows of the source with those of the table that match them.
+    pub(crate) source: Node,
+    /// The number of the scan of the table.
+    pub(crate) target: usize,
+    /// Where that leaves the number of its row's name: NULL where none matches.
+    pub(crate) name: Slot,
+    /// The slots of the table's row, by column.
+    pub(crate) old: Vec<Slot>,
+    /// Whether the row is needed as it was before.
+    pub(crate) keeps_old: bool,
+    /// What is done, by the first of these that applies.
+    pub(crate) clauses: Vec<MergeClause>,
+    /// The triggers of each event that a clause may be: of inserts, updates, deletes.
+    pub(crate) triggers: Vec<Triggers>,
+}
+
+/// WHEN of a MERGE.
+#[derive(Debug)]
+pub(crate) struct MergeClause {
+    /// Whether it is for rows of the source that match one of the table, or for all others.
+    pub(crate) matched: bool,
+    pub(crate) condition: Option<Expr>,
+    pub(crate) action: MergeAction,
+}
+
+/// What a MERGE does with a row. The statements in it have no sources of their own.
+#[derive(Debug)]
+pub(crate) enum MergeAction {
+    Nothing,
+    Insert(Box<Insert>),
+    Update(Box<Update>),
+    Delete(Box<Delete>),
+}
+
+impl MergeAction {
+    /// The expressions over the rows of the source.
+    pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let (values, set): (&[Expr], &[(usize, Expr)]) = match self {
+            Self::Insert(insert) => (&insert.values, &[]),
+            Self::Update(update) => (&[], &update.set),
+            Self::Nothing | Self::Delete(_) => (&[], &[]),
+        };
+        values.iter().chain(set.iter().map(|(_, expr)| expr))
+    }
 }

@@ -48,6 +48,8 @@ impl PointKey {
                     _ => None,
                 },
                 Modify::Delete(delete) => Self::of(&delete.source, params),
+                // its key comes from a join
+                Modify::Merge(_) => None,
                 Modify::Insert(insert) => {
                     let Node::Result = insert.source else { return None };
                     let column =

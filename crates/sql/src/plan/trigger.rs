@@ -42,7 +42,7 @@ pub(crate) struct Trigger {
 }
 
 /// The triggers that a statement fires, each list in the order of their names.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Triggers {
     pub(crate) event: Event,
     pub(crate) before_statement: Vec<Arc<Trigger>>,

@@ -9,7 +9,10 @@ use crate::parse::plpgsql::{Block, Diagnostic, Into, Line, Query, Return, Sql, S
 use crate::plan::Kind;
 use crate::plan::cache::{Action, Held};
 use crate::plan::routine::Fields;
-use scaledb_types::{Array, Base, Dimension, Record, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::array::MAX_DIMENSIONS;
+use scaledb_types::func::Interrupt;
+use scaledb_types::func::assign::set_element;
+use scaledb_types::{Base, Record, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
 /// Rows, kept.
@@ -419,21 +422,19 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                 format!("cannot subscript type {} because it does not support subscripting", ty.sql_name());
             return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
         };
-        let [subscript] = &target.element[..] else {
-            return Err(SqlError::unsupported(
-                "assignment to an element of an array of several dimensions is not supported",
-            ));
-        };
         let value = if from == element { value } else { self.runner.convert(value, from, element)? };
-        let number = match self.value(subscript, Some(Type::INT4))? {
-            Value::Int4(number) => number,
-            _ => {
-                let what = "array subscript in assignment must not be null";
-                return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, what));
-            }
-        };
+        let mut numbers = Vec::with_capacity(target.element.len());
+        for subscript in &target.element {
+            numbers.push(match self.value(subscript, Some(Type::INT4))? {
+                Value::Int4(number) => number,
+                _ => {
+                    let what = "array subscript in assignment must not be null";
+                    return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, what));
+                }
+            });
+        }
         let old = std::mem::take(&mut self.frame.values[at]);
-        let array = with_element(&old, element, number, value);
+        let array = with_element(&old, element, &numbers, value);
         self.frame.values[at] = match array {
             Ok(array) => array,
             Err(error) => {
@@ -865,41 +866,14 @@ fn wrong_shape(returned: usize, expected: usize) -> SqlError {
 }
 
 /// An array with another element; what it does not reach is NULL in between.
-fn with_element(array: &Value, element: Type, number: i32, value: Value) -> Result<Value> {
-    /// Elements of an array that an assignment makes longer.
-    const MOST: usize = 1 << 24;
-    let values = match array {
-        Value::Array(array) if array.dimensions().len() > 1 => {
-            let what = "wrong number of array subscripts";
-            return Err(SqlError::new(SqlState::ARRAY_ELEMENT_ERROR, what));
-        }
-        Value::Array(array) => Some(array),
-        _ => None,
-    };
-    let (lower, mut list) = match values {
-        Some(array) if !array.values().is_empty() => {
-            (array.dimensions().first().map_or(1, |dim| dim.lower), array.values().to_vec())
-        }
-        _ => (number, Vec::new()),
-    };
-    let offset = i64::from(number) - i64::from(lower);
-    if offset.unsigned_abs() as usize >= MOST {
-        let what = "array size exceeds the maximum allowed";
+fn with_element(array: &Value, element: Type, subscripts: &[i32], value: Value) -> Result<Value> {
+    /// Bytes of an array that an assignment makes longer.
+    const MOST: usize = size_of::<Value>() << 24;
+    if subscripts.len() > MAX_DIMENSIONS {
+        let (count, most) = (subscripts.len(), MAX_DIMENSIONS);
+        let what = format!("number of array dimensions ({count}) exceeds the maximum allowed ({most})");
         return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what));
     }
-    let mut lower = lower;
-    if offset < 0 {
-        let more = offset.unsigned_abs() as usize;
-        list.splice(0..0, std::iter::repeat_n(Value::Null, more));
-        list[0] = value;
-        lower = number;
-    } else {
-        let at = offset as usize;
-        if list.len() <= at {
-            list.resize(at + 1, Value::Null);
-        }
-        list[at] = value;
-    }
-    let dims = vec![Dimension { len: list.len() as i32, lower }];
-    Ok(Value::Array(Arc::new(Array::with_dimensions(element.plain(), dims, list)?)))
+    let bounded = || Ok(());
+    set_element(array, element.plain(), subscripts, value, Interrupt::new(&bounded, MOST))
 }

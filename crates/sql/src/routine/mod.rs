@@ -22,7 +22,6 @@ mod raise;
 pub(crate) mod runner;
 
 use crate::parse::plpgsql::{NameConflicts, Program, Query, Return, Sql, Step};
-use crate::plan::Kind;
 use crate::plan::cache::{Action, Compiled, Held};
 use crate::plan::routine::Fields;
 use scaledb_catalog::RoutineDesc;
@@ -137,12 +136,7 @@ impl Loaded {
         if self.may_write || !plan.writes {
             return Ok(());
         }
-        let command = match plan.kind {
-            Kind::Select => "SELECT",
-            Kind::Insert => "INSERT",
-            Kind::Update => "UPDATE",
-            Kind::Delete => "DELETE",
-        };
+        let command = plan.kind.word();
         Err(SqlError::unsupported(format!("{command} is not allowed in a non-volatile function")))
     }
 

@@ -298,6 +298,7 @@ fn kind_of(body: &SetExpr) -> Kind {
         SetExpr::Insert(_) => Kind::Insert,
         SetExpr::Update(_) => Kind::Update,
         SetExpr::Delete(_) => Kind::Delete,
+        SetExpr::Merge(_) => Kind::Merge,
         _ => Kind::Select,
     }
 }

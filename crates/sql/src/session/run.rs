@@ -189,10 +189,8 @@ impl<E: Engine> Session<E> {
         let Action::Plan(plan) = &compiled.action else { return Err(SqlError::internal("not a plan")) };
         if plan.writes && self.transaction.is_read_only() {
             let word = match plan.kind {
-                Kind::Insert => "INSERT",
-                Kind::Update => "UPDATE",
-                Kind::Delete => "DELETE",
                 Kind::Select => "this statement",
+                kind => kind.word(),
             };
             return Err(SqlError::new(
                 SqlState::READ_ONLY_SQL_TRANSACTION,
@@ -287,10 +285,8 @@ impl<E: Engine> Session<E> {
     /// The tag of a plan that has run.
     pub(super) fn tag(plan: &Plan, rows: u64) -> Tag {
         let words = match plan.kind {
-            Kind::Select => "SELECT",
             Kind::Insert => "INSERT 0",
-            Kind::Update => "UPDATE",
-            Kind::Delete => "DELETE",
+            kind => kind.word(),
         };
         Tag::rows(words, rows)
     }

@@ -269,6 +269,7 @@ fn written_by(node: &Node, out: &mut Vec<u32>) {
             Modify::Insert(insert) => insert.table.desc.oid,
             Modify::Update(update) => update.table.desc.oid,
             Modify::Delete(delete) => delete.table.desc.oid,
+            Modify::Merge(merge) => merge.table.desc.oid,
         }),
         Node::With { ctes, input } => {
             ctes.iter().for_each(|cte| written_by(&cte.node, out));

@@ -415,6 +415,8 @@ fn changes_are_as_in_memory<E: Engine>(db: Database<E>) {
         "with x as (update t set e = e + interval '1 day' where id % 2 = 0 returning id, b), y as (delete from t where id % 2 = 1 and id > 2000 returning *)
            select (select count(*) from x), (select md5(string_agg(b, '' order by id)) from y)",
         "update t set d = -d, b = repeat(chr(97 + id % 26), 300) where id % 4 > 0",
+        "merge into t using (select id, b from t) u on t.id = u.id when matched and u.id % 40 = 0 then delete
+           when matched and u.id % 3 = 0 then do nothing when matched then update set b = t.b || u.b, id = t.id + 100000",
         "delete from t where id % 3 > 0 returning *",
         "delete from t using (values (1), (2)) v(n) where t.id > v.n returning b, t.id, repeat('z', 900)",
     ] {
@@ -449,6 +451,10 @@ fn joins_that_write_are_as_in_memory<E: Engine>(db: Database<E>) {
         "delete from t using (select * from t offset 0) u where t.a = u.a and u.id <> t.id and t.id % 25 = 6",
         "update t set j = not t.j from (select * from t x offset 0) u full join (select a + 1 z, b y from t offset 0) v on u.a = v.z
            where t.id = u.id and v.z is null",
+        // the names of rows that are written go through the files
+        "merge into t using (select a, count(*) n, min(id) id from t group by a) u on t.a = u.a
+           when matched and t.id % 9 = 2 then update set b = coalesce(t.b, '') || u.n when matched and t.id % 50 = 3 then delete
+           when not matched then insert (id, a, b) values (u.id + 10000, u.a, 'new')",
     ] {
         let before = counter(s, "temporary files");
         let tags = ok(s, sql).tags;

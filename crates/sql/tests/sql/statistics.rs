@@ -121,7 +121,7 @@ fn times_are_kept_by_kind<E: Engine>(db: Database<E>) {
     ok(s, "begin; insert into t values (1); update t set id = 2; delete from t; commit");
     let calls = "select kind, sum(calls), max(calls_up_to) from scaledb_stat_latency where kind <> 'select' \
                  group by kind order by kind";
-    let wanted = "copy|0|0 ddl|1|1 delete|1|1 insert|1|1 other|0|0 transaction|2|2 update|1|1";
+    let wanted = "copy|0|0 ddl|1|1 delete|1|1 insert|1|1 merge|0|0 other|0|0 transaction|2|2 update|1|1";
     assert_eq!(text(s, calls), wanted);
     assert_eq!(
         text(s, "select count(*), max(up_to_ms) from scaledb_stat_latency where kind = 'ddl'"),

@@ -1,6 +1,7 @@
 //! Scripts from seeds: a schema, rows, then statements that read and write them.
 
 mod calls;
+mod merge;
 mod partition;
 mod query;
 mod schema;

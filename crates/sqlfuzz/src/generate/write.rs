@@ -47,8 +47,13 @@ impl Generator {
         if self.one_in(5) {
             return self.writing_with(number);
         }
-        let mut parts = self.change(number);
         let table = self.tables[number].clone();
+        if self.one_in(8)
+            && let Some(parts) = self.merge(&table)
+        {
+            return Node::Seq(parts);
+        }
+        let mut parts = self.change(number);
         if self.one_in(2) {
             let returning = if self.one_in(2) {
                 // of the other table it may meet several rows

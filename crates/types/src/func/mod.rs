@@ -11,6 +11,7 @@
 
 mod args;
 mod array;
+pub mod assign;
 mod bytes;
 mod comparison;
 mod date_part;

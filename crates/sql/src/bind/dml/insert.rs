@@ -1,6 +1,7 @@
 //! INSERT: its columns, and the values that they get.
 
-use super::{is_default, is_generated};
+use super::{element_to_default, is_default, is_generated};
+use crate::bind::element::Element;
 use crate::bind::names::{fold, split};
 use crate::bind::scope::ScopeTable;
 use crate::bind::{Binder, Bound, Output, Typed, unsupported};
@@ -9,13 +10,13 @@ use crate::plan::expr::Expr;
 use crate::plan::trigger::Event;
 use crate::plan::{BoundTable, Insert, Kind, Modify, Node};
 use scaledb_catalog::Identity;
-use scaledb_types::{Result, SqlError, SqlState};
-use sqlparser::ast::{self, Expr as Ast, OnInsert, SetExpr, Spanned as _, TableObject};
+use scaledb_types::{Result, SqlError, SqlState, Value};
+use sqlparser::ast::{self, Expr as Ast, OnInsert, SetExpr, TableObject};
 use std::sync::Arc;
 
 /// Whose values the identity columns of an INSERT get.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Overriding {
+pub(super) enum Overriding {
     /// The values of the statement, where the column allows it.
     Nothing,
     /// The values of the statement: OVERRIDING SYSTEM VALUE.
@@ -26,7 +27,7 @@ enum Overriding {
 
 impl Overriding {
     /// What the first column says that an INSERT names.
-    fn of(first: Option<&ast::ObjectName>) -> Self {
+    pub(super) fn of(first: Option<&ast::ObjectName>) -> Self {
         match first.and_then(marked::mark_of) {
             Some(marked::SYSTEM) => Self::System,
             Some(marked::USER) => Self::User,
@@ -40,14 +41,20 @@ impl Overriding {
     }
 }
 
+/// A column that gets a value, or an element of it.
+pub(super) struct Column {
+    position: usize,
+    element: Option<Element>,
+}
+
 /// What an INSERT gives values.
-struct Targets<'t> {
-    table: &'t Arc<BoundTable>,
+pub(super) struct Targets<'t> {
+    pub(super) table: &'t Arc<BoundTable>,
     /// The columns, in the order of the values.
-    positions: &'t [usize],
+    pub(super) columns: Vec<Column>,
     /// Whether the statement names them.
-    named: bool,
-    overriding: Overriding,
+    pub(super) named: bool,
+    pub(super) overriding: Overriding,
 }
 
 impl Binder<'_> {
@@ -59,12 +66,12 @@ impl Binder<'_> {
         }
         let table = self.target(name)?;
         let overriding = Overriding::of(insert.columns.first());
-        let (targets, named) = self.insert_targets(&table, &insert.columns, overriding)?;
+        let (columns, named) = self.insert_targets(&table, &insert.columns, overriding)?;
         let mut values: Vec<Option<Expr>> = vec![None; table.types.len()];
         let (source, reads) = match &insert.source {
             Some(query) => {
-                let targets = Targets { table: &table, positions: &targets, named, overriding };
-                self.insert_source(&targets, query, &mut values)?
+                let targets = Targets { table: &table, columns, named, overriding };
+                self.insert_source(targets, query, &mut values)?
             }
             None if insert.assignments.is_empty() => (Node::Result, false),
             None => return Err(unsupported("INSERT with SET")),
@@ -115,33 +122,58 @@ impl Binder<'_> {
     }
 
     /// The columns that an INSERT gives values, and whether it names them.
-    fn insert_targets(
-        &self,
+    pub(super) fn insert_targets(
+        &mut self,
         table: &BoundTable,
         columns: &[ast::ObjectName],
         overriding: Overriding,
-    ) -> Result<(Vec<usize>, bool)> {
-        let mut targets = Vec::new();
+    ) -> Result<(Vec<Column>, bool)> {
+        let mut targets: Vec<Column> = Vec::new();
         for column in columns.iter().skip(usize::from(overriding != Overriding::Nothing)) {
-            let (_, name) = split(column)?;
-            let position = Self::position(table, &name).map_err(|error| self.at(column.span(), error))?;
-            if targets.contains(&position) {
+            let (position, name, chain) = self.target_to_set(table, column)?;
+            let twice =
+                |known: &Column| known.position == position && (known.element.is_none() || chain.is_none());
+            if targets.iter().any(twice) {
                 let what = format!("column \"{name}\" specified more than once");
                 return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
             }
-            targets.push(position);
+            // one is the value that the next one changes
+            self.nests(targets.iter().filter(|known| known.position == position).count())?;
+            let element = chain.map(|chain| self.element(table.types[position], &name, chain)).transpose()?;
+            targets.push(Column { position, element });
         }
         let named = !targets.is_empty();
         if !named {
-            targets = (0..table.types.len()).filter(|&at| !table.desc.columns[at].hidden).collect();
+            let shown = (0..table.types.len()).filter(|&at| !table.desc.columns[at].hidden);
+            targets = shown.map(|position| Column { position, element: None }).collect();
         }
         Ok((targets, named))
+    }
+
+    /// Gives a column a value, or an element of it, beside those that it has got.
+    fn set_column(
+        &mut self,
+        table: &BoundTable,
+        Column { position, element }: Column,
+        value: Typed,
+        values: &mut [Option<Expr>],
+    ) -> Result<()> {
+        let name = &table.desc.columns[position].name;
+        let value = match element {
+            None => self.assign(value, table.types[position], name)?,
+            Some(element) => {
+                let before = values[position].take().unwrap_or(Expr::Const(Value::Null));
+                self.with_element(before, name, element, value)?
+            }
+        };
+        values[position] = Some(value);
+        Ok(())
     }
 
     /// The source of an INSERT, whose rows fill `values`, and whether it reads the database.
     fn insert_source(
         &mut self,
-        targets: &Targets<'_>,
+        targets: Targets<'_>,
         query: &ast::Query,
         values: &mut [Option<Expr>],
     ) -> Result<(Node, bool)> {
@@ -163,24 +195,22 @@ impl Binder<'_> {
     /// The rows of a query, each value cast to its column.
     fn insert_query(
         &mut self,
-        &Targets { table, positions, named, overriding }: &Targets<'_>,
+        Targets { table, columns, named, overriding }: Targets<'_>,
         query: &ast::Query,
         values: &mut [Option<Expr>],
     ) -> Result<Node> {
         let plain = query.with.is_none() && query.order_by.is_none();
         self.leaves_open = plain && matches!(&*query.body, SetExpr::Select(s) if s.distinct.is_none());
         let bound = self.deeper(|binder| binder.query(query))?;
-        self.check_width(bound.output.len(), positions.len(), named)?;
+        self.check_width(bound.output.len(), columns.len(), named)?;
         let output: Vec<Output> = bound.output;
-        for (output, &position) in output.into_iter().zip(positions) {
-            if overriding.keeps_default(table, position) {
+        for (output, column) in output.into_iter().zip(columns) {
+            if overriding.keeps_default(table, column.position) {
                 continue;
             }
-            self.refuse_value(table, position, overriding)?;
+            self.refuse_value(table, column.position, overriding)?;
             self.mark(&output.expr);
-            let typed = Typed::new(output.expr, output.ty);
-            let name = &table.desc.columns[position].name;
-            values[position] = Some(self.assign(typed, table.types[position], name)?);
+            self.set_column(table, column, Typed::new(output.expr, output.ty), values)?;
         }
         Ok(bound.node)
     }
@@ -218,7 +248,8 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// A row of values with the fields of variables in the place of these; `None` if there are none.
+    /// A row of values with the fields of variables, and the columns of tables in scope, in the place of stars; `None`
+    /// if there are none.
     fn expanded(&self, row: &[Ast]) -> Result<Option<Vec<Ast>>> {
         if !row.iter().any(|ast| matches!(ast, Ast::QualifiedWildcard(..))) {
             return Ok(None);
@@ -228,7 +259,7 @@ impl Binder<'_> {
             let variable = match ast {
                 Ast::QualifiedWildcard(name, _) => {
                     let (_, name) = split(name)?;
-                    self.row_variable(&name)?.map(|fields| (name, fields))
+                    self.fields_behind(&name)?.map(|fields| (name, fields))
                 }
                 _ => None,
             };
@@ -237,16 +268,26 @@ impl Binder<'_> {
                 continue;
             };
             let quoted = |name: &str| ast::Ident::with_quote('"', name);
-            let each = fields.iter().map(|(field, _)| vec![quoted(&name), quoted(field)]);
+            let each = fields.iter().map(|field| vec![quoted(&name), quoted(field)]);
             expanded.extend(each.map(Ast::CompoundIdentifier));
         }
         Ok(Some(expanded))
     }
 
+    /// The names of the columns of a table in scope, or of the fields of a variable.
+    fn fields_behind(&self, name: &str) -> Result<Option<Vec<String>>> {
+        let tables = self.scopes.last().map_or(&[][..], |scope| &scope.tables);
+        if let Some(table) = tables.iter().find(|table| table.name == name) {
+            return Ok(Some(table.columns.iter().map(|column| column.name.clone()).collect()));
+        }
+        let fields = self.row_variable(name)?;
+        Ok(fields.map(|fields| fields.into_iter().map(|(field, _)| field).collect()))
+    }
+
     /// The rows of VALUES, each value cast to its column; DEFAULT stands for the column's.
-    fn insert_values(
+    pub(super) fn insert_values(
         &mut self,
-        &Targets { table, positions: targets, named, overriding }: &Targets<'_>,
+        Targets { table, columns, named, overriding }: Targets<'_>,
         rows: &[ast::Parens<Vec<Ast>>],
         values: &mut [Option<Expr>],
     ) -> Result<Node> {
@@ -258,7 +299,7 @@ impl Binder<'_> {
             .map(|(expanded, row)| expanded.as_deref().unwrap_or(&row.content))
             .collect();
         let width = rows.first().map_or(0, |row| row.len());
-        self.check_width(width, targets.len(), named)?;
+        self.check_width(width, columns.len(), named)?;
         let slots = self.new_slots(width);
         let mut exprs = Vec::with_capacity(rows.len());
         for row in rows {
@@ -270,35 +311,50 @@ impl Binder<'_> {
             }
             // a parameter that several columns take has no type before all values are known
             let mut given = Vec::with_capacity(width);
-            for (ast, &position) in row.iter().zip(targets) {
-                if is_default(ast) || overriding.keeps_default(table, position) {
+            for (ast, column) in row.iter().zip(&columns) {
+                if is_default(ast) || overriding.keeps_default(table, column.position) {
                     given.push(None);
                     continue;
                 }
-                self.refuse_value(table, position, overriding)?;
+                self.refuse_value(table, column.position, overriding)?;
                 given.push(Some(self.expr(ast)?));
             }
             let mut list = Vec::with_capacity(width);
-            for (typed, &position) in given.into_iter().zip(targets) {
-                list.push(match typed {
-                    Some(typed) => {
+            for (typed, column) in given.into_iter().zip(&columns) {
+                let position = column.position;
+                list.push(match (typed, &column.element) {
+                    (Some(typed), None) => {
                         self.assign(typed, table.types[position], &table.desc.columns[position].name)?
                     }
-                    None => self.default(table, position)?,
+                    (Some(typed), Some(element)) => {
+                        self.element_value(element, &table.desc.columns[position].name, typed)?
+                    }
+                    (None, None) => self.default(table, position)?,
+                    (None, Some(_)) => return Err(element_to_default()),
                 });
             }
             exprs.push(list);
         }
         // one row needs no slots in between
-        if exprs.len() == 1 {
-            for (expr, &position) in exprs.remove(0).into_iter().zip(targets) {
-                values[position] = Some(expr);
+        let one = (exprs.len() == 1).then(|| exprs.remove(0));
+        let results = match one {
+            Some(list) => list,
+            None => {
+                slots.iter().for_each(|&slot| self.used[slot] = true);
+                slots.iter().map(|&slot| Expr::Slot(slot)).collect()
             }
-            return Ok(Node::Result);
+        };
+        for (value, Column { position, element }) in results.into_iter().zip(columns) {
+            let value = match element {
+                None => value,
+                Some(element) => {
+                    element.put(values[position].take().unwrap_or(Expr::Const(Value::Null)), value)
+                }
+            };
+            values[position] = Some(value);
         }
-        for (&slot, &position) in slots.iter().zip(targets) {
-            self.used[slot] = true;
-            values[position] = Some(Expr::Slot(slot));
+        if exprs.is_empty() {
+            return Ok(Node::Result);
         }
         Ok(Node::ValuesScan { rows: exprs, slots })
     }

@@ -1,6 +1,7 @@
-//! INSERT, UPDATE and DELETE: what all of them have, and the latter two.
+//! INSERT, UPDATE, DELETE and MERGE: what all of them have, and UPDATE and DELETE.
 
 mod insert;
+mod merge;
 mod on_conflict;
 
 use super::generated::Generated;
@@ -8,6 +9,7 @@ use super::names::{Naming, fold, split};
 use super::scope::{Scope, ScopeColumn};
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::optimize;
+use crate::parse::elements;
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
 use crate::plan::trigger::{Event, Triggers};
@@ -31,6 +33,7 @@ impl Binder<'_> {
             Statement::Insert(insert) => self.insert(insert),
             Statement::Update(update) => self.update(update),
             Statement::Delete(delete) => self.delete(delete),
+            Statement::Merge(merge) => self.merge(merge),
             _ => Err(unsupported("this statement in WITH")),
         };
         self.scopes.pop();
@@ -48,6 +51,7 @@ impl Binder<'_> {
             Statement::Insert(insert) => self.insert(insert)?,
             Statement::Update(update) => self.update(update)?,
             Statement::Delete(delete) => self.delete(delete)?,
+            Statement::Merge(merge) => self.merge(merge)?,
             _ => return Ok(None),
         }))
     }
@@ -91,6 +95,38 @@ impl Binder<'_> {
         })
     }
 
+    /// The column that a statement gives a value, its name, and the subscripts if it is an element of it.
+    fn target_to_set<'o>(
+        &self,
+        table: &BoundTable,
+        object: &'o ast::ObjectName,
+    ) -> Result<(usize, String, Option<&'o [ast::AccessExpr]>)> {
+        let Some((column, chain)) = elements::element(object) else {
+            return self.column_to_set(table, object).map(|(position, name)| (position, name, None));
+        };
+        let name = fold(column);
+        let position = Self::position(table, &name).map_err(|error| self.at(column.span, error))?;
+        Ok((position, name, Some(chain)))
+    }
+
+    /// The column that a statement gives a value, and its name.
+    fn column_to_set(&self, table: &BoundTable, object: &ast::ObjectName) -> Result<(usize, String)> {
+        let position =
+            |name: &str| Self::position(table, name).map_err(|error| self.at(object.span(), error));
+        let [first, field, ..] = &object.0[..] else {
+            let (_, name) = split(object)?;
+            return Ok((position(&name)?, name));
+        };
+        // a name of several parts is a field of a column
+        let first = first.as_ident().map_or_else(String::new, fold);
+        let (at, field) = (position(&first)?, field.as_ident().map_or_else(String::new, fold));
+        let ty = table.types[at].sql_name();
+        let what = format!(
+            "cannot assign to field \"{field}\" of column \"{first}\" because its type {ty} is not a composite type"
+        );
+        Err(self.at(object.span(), SqlError::new(SqlState::DATATYPE_MISMATCH, what)))
+    }
+
     /// The default of a column.
     pub(crate) fn default(&mut self, table: &BoundTable, position: usize) -> Result<Expr> {
         let column = &table.desc.columns[position];
@@ -109,34 +145,40 @@ impl Binder<'_> {
         self.assign(typed, table.types[position], &column.name)
     }
 
-    /// SET of an UPDATE, and the generated columns that change with it, over the slots of the new row.
+    /// SET of an UPDATE, and the generated columns that change with it, over the slots of the old row and the new one.
     fn assignments(
         &mut self,
         table: &Arc<BoundTable>,
         list: &[Assignment],
+        old: &[Slot],
         row: &[Slot],
     ) -> Result<(Vec<(usize, Expr)>, Generated)> {
         let mut set: Vec<(usize, Expr)> = Vec::new();
+        // columns of which elements are set: several may be
+        let mut parts: Vec<usize> = Vec::new();
         let mut add = |binder: &mut Self, target: &ast::ObjectName, value: Option<Typed>| {
-            let (_, name) = split(target)?;
-            let position = Self::position(table, &name).map_err(|error| binder.at(target.span(), error))?;
-            if set.iter().any(|(known, _)| *known == position) {
+            let (position, name, chain) = binder.target_to_set(table, target)?;
+            let known = set.iter().position(|(known, _)| *known == position);
+            if known.is_some() && !(chain.is_some() && parts.contains(&position)) {
                 let what = format!("multiple assignments to same column \"{name}\"");
                 return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
             }
-            let expr = if let Some(value) = value {
-                let column = &table.desc.columns[position];
-                let detail = match column.identity {
-                    _ if column.generated.is_some() => Some(is_generated(&name)),
-                    Some(Identity::Always) => {
-                        Some(format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS."))
-                    }
-                    _ => None,
+            if let Some(chain) = chain {
+                let Some(value) = value else { return Err(element_to_default()) };
+                refuse_update(table, position)?;
+                parts.push(position);
+                // one is the value that the next one changes
+                binder.nests(parts.iter().filter(|part| **part == position).count())?;
+                let element = binder.element(table.types[position], &name, chain)?;
+                let before = match known {
+                    Some(at) => set.remove(at).1,
+                    None => Expr::Slot(old[position]),
                 };
-                if let Some(detail) = detail {
-                    let what = format!("column \"{name}\" can only be updated to DEFAULT");
-                    return Err(SqlError::new(SqlState::GENERATED_ALWAYS, what).detail(detail));
-                }
+                set.push((position, binder.with_element(before, &name, element, value)?));
+                return Ok(());
+            }
+            let expr = if let Some(value) = value {
+                refuse_update(table, position)?;
                 binder.assign(value, table.types[position], &name)?
             } else {
                 binder.default(table, position)?
@@ -279,9 +321,25 @@ impl Binder<'_> {
         };
         let source = self.rows(leaf, from, update.selection.as_ref())?;
         let row = self.new_slots(table.types.len());
-        let (mut set, generated) = self.assignments(&table, &update.assignments, &row)?;
+        let (set, generated) = self.assignments(&table, &update.assignments, &old, &row)?;
         let assigned: Vec<usize> = set.iter().chain(&generated).map(|(position, _)| *position).collect();
         let triggers = self.triggers(&table, Event::Update, Some(&assigned));
+        let found = Found { table, source, target: number, old, row };
+        let returning = update.returning.as_deref().map(|items| (items, own_scope - 1));
+        let (update, output) = self.changed(found, (set, generated), triggers, returning)?;
+        let node = Node::ModifyTable(Box::new(Modify::Update(update)));
+        Ok((Bound::new(node, output), Kind::Update))
+    }
+
+    /// UPDATE of rows that are found, with what is set of them. RETURNING comes with the number of the target in scope.
+    fn changed(
+        &mut self,
+        Found { table, source, target, old, row }: Found,
+        (mut set, generated): (Vec<(usize, Expr)>, Generated),
+        triggers: Option<Box<Triggers>>,
+        returning: Option<(&[SelectItem], usize)>,
+    ) -> Result<(Update, Vec<Output>)> {
+        let assigned: Vec<usize> = set.iter().chain(&generated).map(|(position, _)| *position).collect();
         let changed = triggers.as_ref().is_some_and(|triggers| !triggers.before_row.is_empty());
         let seen = triggers.as_ref().is_some_and(|triggers| triggers.see_rows());
         // they read the slots of the new row, which has the other values by then
@@ -297,12 +355,13 @@ impl Binder<'_> {
         let moves = table.primary.iter().any(|part| columns.contains(&part.position));
         let checks = self.checks(&table, &row, Some(&columns))?;
         // RETURNING sees the new row where the old one was
-        let new_columns = Self::columns_of(&table, &row);
-        let target = own_scope - 1;
-        for (column, new) in self.scope().tables[target].columns.iter_mut().zip(new_columns) {
-            column.slot = new.slot;
+        if let Some((_, own)) = returning {
+            let new_columns = Self::columns_of(&table, &row);
+            for (column, new) in self.scope().tables[own].columns.iter_mut().zip(new_columns) {
+                column.slot = new.slot;
+            }
         }
-        let (returning, returning_slots, output) = self.returning(update.returning.as_deref())?;
+        let (returning, returning_slots, output) = self.returning(returning.map(|(items, _)| items))?;
         // columns of the new row that an expression reads are copied from the old one
         let mut whole = moves || checks.compares() || seen;
         whole |= !checks.checks.is_empty() && checks.checks.iter().any(|(_, check)| check.needs_worker());
@@ -315,7 +374,7 @@ impl Binder<'_> {
         let update = Update {
             table,
             source,
-            target: number,
+            target,
             old,
             row,
             set,
@@ -332,8 +391,22 @@ impl Binder<'_> {
         for (_, expr) in update.set.iter().chain(&update.generated) {
             self.mark(expr);
         }
-        let node = Node::ModifyTable(Box::new(Modify::Update(update)));
-        Ok((Bound::new(node, output), Kind::Update))
+        Ok((update, output))
+    }
+
+    /// What is checked about rows that go, which these slots hold.
+    fn checks_of_deleted(&mut self, table: &BoundTable, old: &[Slot]) -> Result<Checks> {
+        let (_, referred) = self.lookup.foreign_keys(table.desc.oid)?;
+        for key in &referred {
+            for &column in &key.to_columns {
+                self.used[old[column]] = true;
+            }
+            if !self.tables.iter().any(|(known, _)| *known == key.from.desc.oid) {
+                self.tables.push((key.from.desc.oid, key.from.info.id));
+            }
+        }
+        let (not_null, checks, references, late) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Ok(Checks { not_null, checks, references, referred, late })
     }
 
     fn delete(&mut self, delete: &ast::Delete) -> Result<(Bound, Kind)> {
@@ -351,17 +424,7 @@ impl Binder<'_> {
         let (number, old) = (leaf.number(), leaf.slots.clone());
         let using = delete.using.as_deref().unwrap_or_default();
         let source = self.rows(leaf, using, delete.selection.as_ref())?;
-        let (_, referred) = self.lookup.foreign_keys(table.desc.oid)?;
-        for key in &referred {
-            for &column in &key.to_columns {
-                self.used[old[column]] = true;
-            }
-            if !self.tables.iter().any(|(known, _)| *known == key.from.desc.oid) {
-                self.tables.push((key.from.desc.oid, key.from.info.id));
-            }
-        }
-        let (not_null, checks, references, late) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let checks = Checks { not_null, checks, references, referred, late };
+        let checks = self.checks_of_deleted(&table, &old)?;
         let (returning, returning_slots, output) = self.returning(delete.returning.as_deref())?;
         let triggers = self.triggers(&table, Event::Delete, None);
         if triggers.as_ref().is_some_and(|triggers| triggers.see_rows()) {
@@ -374,8 +437,40 @@ impl Binder<'_> {
     }
 }
 
+/// Refuses to set a column that computes its values.
+///
+/// # Errors
+/// 428C9.
+fn refuse_update(table: &BoundTable, position: usize) -> Result<()> {
+    let column = &table.desc.columns[position];
+    let name = &column.name;
+    let detail = match column.identity {
+        _ if column.generated.is_some() => is_generated(name),
+        Some(Identity::Always) => {
+            format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS.")
+        }
+        _ => return Ok(()),
+    };
+    let what = format!("column \"{name}\" can only be updated to DEFAULT");
+    Err(SqlError::new(SqlState::GENERATED_ALWAYS, what).detail(detail))
+}
+
+#[cold]
+fn element_to_default() -> SqlError {
+    SqlError::unsupported("cannot set an array element to DEFAULT")
+}
+
 fn is_generated(name: &str) -> String {
     format!("Column \"{name}\" is a generated column.")
+}
+
+/// The rows that an UPDATE has found, and the slots of what it makes of them.
+struct Found {
+    table: Arc<BoundTable>,
+    source: Node,
+    target: usize,
+    old: Vec<Slot>,
+    row: Vec<Slot>,
 }
 
 /// What several columns are given.

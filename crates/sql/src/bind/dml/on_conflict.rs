@@ -133,7 +133,7 @@ impl Binder<'_> {
                     .collect(),
             },
         ];
-        let (set, generated) = self.assignments(table, assignments, row)?;
+        let (set, generated) = self.assignments(table, assignments, &existing, row)?;
         let filter = match selection {
             Some(selection) => Some(self.condition(selection, "WHERE")?),
             None => None,

@@ -23,6 +23,14 @@ pub(in crate::exec) struct Inserting<'i> {
     looks_first: bool,
 }
 
+impl<'i> Inserting<'i> {
+    /// An insert without ON CONFLICT.
+    pub(super) fn new(insert: &'i Insert) -> Self {
+        let buffer = RowBuf::new(&insert.table.info.schema);
+        Self { insert, buffer, touched: HashSet::new(), looks_first: false }
+    }
+}
+
 /// The index that refuses a key, by its number in the engine.
 ///
 /// # Errors
@@ -91,7 +99,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Inserts the row that the slots hold.
-    fn insert_row(&mut self, state: &mut Inserting<'_>, next: Next<'_, 'a, W>) -> Result<()> {
+    pub(super) fn insert_row(&mut self, state: &mut Inserting<'_>, next: Next<'_, 'a, W>) -> Result<()> {
         let insert = state.insert;
         let table = &*insert.table;
         if let Some(triggers) = insert.triggers.as_deref().filter(|triggers| !triggers.before_row.is_empty())

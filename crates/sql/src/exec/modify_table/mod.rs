@@ -1,11 +1,12 @@
-//! ModifyTable: INSERT, UPDATE and DELETE.
+//! ModifyTable: INSERT, UPDATE, DELETE and MERGE.
 //!
-//! UPDATE and DELETE find all their rows before they change the first one, so that none is met again where an
+//! UPDATE, DELETE and MERGE find all their rows before they change the first one, so that none is met again where an
 //! index has it now; a row found by its key alone is changed at once.
 
 mod constraints;
 mod delete;
 mod insert;
+mod merge;
 mod on_conflict;
 mod row_writes;
 mod triggered;
@@ -46,6 +47,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             Modify::Insert(insert) => self.insert(insert, next)?,
             Modify::Update(update) => self.update(update, next)?,
             Modify::Delete(delete) => self.delete(delete, next)?,
+            Modify::Merge(merge) => self.merge(merge, next)?,
         }
         if self.parts.is_none() {
             self.check_noted()?;

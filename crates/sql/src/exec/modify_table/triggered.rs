@@ -83,7 +83,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Refuses to write a row that a trigger has written meanwhile.
-    fn check_untouched(&mut self, table: &BoundTable, row: RowId, old: &[Value]) -> Result<()> {
+    pub(super) fn check_untouched(&mut self, table: &BoundTable, row: RowId, old: &[Value]) -> Result<()> {
         let all = Projection::all(&table.info.schema);
         let same = self.worker()?.get_at(table.info.id, row, &all, |found| {
             codec::columns(found, table)

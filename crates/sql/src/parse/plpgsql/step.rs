@@ -231,8 +231,9 @@ impl Parser<'_> {
             if token.kind == Kind::Semicolon {
                 break;
             }
-            // INTO of INSERT names a table
-            if depth == 0 && found.is_none() && token.is(text, "into") && before != "insert" {
+            // INTO of INSERT and MERGE names a table
+            let names_table = matches!(before.as_str(), "insert" | "merge");
+            if depth == 0 && found.is_none() && token.is(text, "into") && !names_table {
                 let head = text[start..token.start].to_owned();
                 self.at.next();
                 let into = self.into()?;

@@ -314,7 +314,7 @@ impl<E: Engine> Session<E> {
         let text = create.query.to_string();
         let compiled = self.compile(&text, &[])?;
         let crate::plan::cache::Action::Plan(plan) = &compiled.action else {
-            return Err(SqlError::internal("a view of no query"));
+            return Err(SqlError::unsupported("views must not contain SELECT INTO"));
         };
         let uses: Vec<u32> =
             plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied()).collect();
