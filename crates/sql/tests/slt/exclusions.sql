@@ -183,4 +183,9 @@ with gone as (delete from big where room = 5 and r = '[5,15)' returning room) in
 create function hold(q int, s int4range) returns text language plpgsql as $$ begin insert into big values (q, s); return 'held'; exception when exclusion_violation then return 'taken'; end $$;
 select hold(5, '[5,7)'), hold(5, '[6,8)'), hold(5, '[8,9)');
 drop function hold;
+merge into big b using (values (5, '[7,8)'::int4range), (5, '[1,2)')) v(room, r) on b.room = v.room and b.r = v.r when not matched then insert values (v.room, v.r);
+merge into big b using (values (5, '[8,9)'::int4range), (5, '[1,2)')) v(room, r) on b.room = v.room and b.r = v.r when not matched then insert values (v.room, v.r);
+merge into big b using (values (5, '[5,7)'::int4range, '[8,26)'::int4range)) v(room, r, new) on b.room = v.room and b.r = v.r when matched then update set r = v.new;
+select room, r into temp copied from big where room = 5 and r << '[30,)';
+select * from copied order by r;
 drop table big;
