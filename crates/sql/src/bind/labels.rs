@@ -52,6 +52,8 @@ fn own_name(ast: &Ast, first: &FirstNames) -> Option<(String, bool)> {
             _ => "btrim",
         }),
         Ast::Overlay { .. } => strong("overlay"),
+        // it is a call of a function of this name
+        Ast::BinaryOp { op: ast::BinaryOperator::Overlaps, .. } => strong("overlaps"),
         Ast::Ceil { .. } => strong("ceil"),
         Ast::Floor { .. } => strong("floor"),
         Ast::AtTimeZone { .. } => strong("timezone"),

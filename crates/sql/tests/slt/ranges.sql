@@ -124,3 +124,4 @@ select '[2024-01-01 10:00+00,2024-01-01 11:00+00)'::tstzrange, z from rt where i
 reset timezone;
 drop table rt, rk, rc, rg;
 drop function overlap_of;
+select "overlaps" from (select (date '2024-01-01', date '2024-01-03') overlaps (date '2024-01-02', date '2024-01-04')) x;
