@@ -6,8 +6,8 @@ use crate::system::table::{OIDS, Row, SystemCatalog, TEXTS};
 use scaledb_catalog::{Catalog, PUBLIC, TableDesc};
 use scaledb_types::{Result, Type};
 
-/// The oid of `btree_gist`.
-pub(super) const BTREE_GIST: u32 = 13_900;
+/// The oid of `btree_gist`, which is beyond all that the catalog gives: pg_dump leaves out those below 16,384.
+pub(super) const BTREE_GIST: u32 = 7 << 29;
 /// What PostgreSQL says of it.
 pub(super) const BTREE_GIST_COMMENT: &str = "support for indexing common datatypes in GiST";
 
