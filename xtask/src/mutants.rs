@@ -111,6 +111,8 @@ fn cargo_mutants(root: &Path, krate: &Crate, file: Option<&str>, out: &Path) -> 
             own.extend(tests.iter().map(|test| format!("--cargo-test-arg=--test={test}")));
         }
     }
+    // most of a run is compilation: these tests are over in no time even of code that is not optimised
+    own.push(format!("--cargo-arg=--config=profile.dev.package.scaledb-{}.opt-level=0", krate.name));
     own.extend(["--timeout", "30"].map(str::to_owned));
     let whole = run_tests(root, krate, file, out, &own)?;
     if !krate.in_common || !whole {

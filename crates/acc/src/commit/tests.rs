@@ -7,11 +7,12 @@ use crate::shared::AccShared;
 use crate::table::Points;
 use crate::{AccWorker, Config};
 use scaledb_base::{ConflictKind, Error, Timestamp};
-use scaledb_engine::{Access, TableDef, TableInfo, TableOptions, TxnKind, Worker};
+use scaledb_engine::{Access, Order, Range, TableDef, TableInfo, TableOptions, TxnKind, Worker};
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::Ordering;
+use std::ops::ControlFlow;
 
 const STEPS: [Step; 6] = [Pin, Lock, Post, TakeTimestamp, Validate, Publish];
 
@@ -24,10 +25,19 @@ struct Parts {
 impl Parts {
     /// A table whose keys wait for a merge, with the row 1.
     fn new(access: Access) -> Self {
+        Self::with_batch(access, 1_000)
+    }
+
+    /// A table whose keys wait until there are so many, with the row 1; 0: commits insert into the tree.
+    fn with_batch(access: Access, batch: u64) -> Self {
         let shared = Arc::new(AccShared::new(Config { background: false, ..Config::default() }, 0));
-        let columns = vec![Column::new("id", ColumnType::Int4), Column::new("n", ColumnType::Int8)];
+        let columns = vec![
+            Column::new("id", ColumnType::Int4),
+            Column::new("n", ColumnType::Int8).group(1),
+            Column::new("text", ColumnType::Text(10_000)),
+        ];
         let schema = Schema::new(columns, &[KeyPart::asc(0)]).unwrap();
-        let options = TableOptions::new(access).with("merge_batch", 1_000);
+        let options = TableOptions::new(access).with("merge_batch", batch);
         let def = TableDef::new("t", schema).options(options);
         let mut local = shared.domain.register().unwrap();
         let table = scaledb_kit::create_unlogged(&*shared, &mut local, def).unwrap();
@@ -49,7 +59,12 @@ impl Parts {
     }
 
     fn row(&self, id: i32) -> RowBuf {
-        RowBuf::from_values(&self.table.schema, &[Datum::Int4(id), Datum::Int8(0)]).unwrap()
+        self.row_with(id, "")
+    }
+
+    fn row_with(&self, id: i32, text: &str) -> RowBuf {
+        RowBuf::from_values(&self.table.schema, &[Datum::Int4(id), Datum::Int8(0), Datum::Text(text)])
+            .unwrap()
     }
 
     /// An insert of row 2, and an update of row 1.
@@ -62,6 +77,16 @@ impl Parts {
             Ok(())
         };
         assert!(worker.update(self.table.id, &KeyBuf::new().i32(1), &all, update).unwrap().is_some());
+    }
+
+    /// An update of row 1 in its other group.
+    fn set_text(&self, worker: &mut AccWorker, text: &str) {
+        let cols = Projection::new(&self.table.schema, [2]);
+        let update = |row: &mut scaledb_row::RowMut<'_>| {
+            row.set_bytes(2, text.as_bytes());
+            Ok(())
+        };
+        assert!(worker.update(self.table.id, &KeyBuf::new().i32(1), &cols, update).unwrap().is_some());
     }
 
     /// `n` of a row, as a transaction by itself finds it.
@@ -78,6 +103,20 @@ impl Parts {
         let table = self.shared.tables.get(self.table.id).unwrap();
         let cells = 0..table.phantomlet.cells();
         cells.map(|cell| table.phantomlet.read(scaledb_index::phantomlet::CellId(cell as u32)).count).sum()
+    }
+
+    /// Keys in the tree, if there is one.
+    fn in_tree(&self) -> usize {
+        let table = self.shared.tables.get(self.table.id).unwrap();
+        let mut local = self.shared.domain.register().unwrap();
+        local.enter();
+        let entries = table.tree.as_ref().map_or(0, |tree| tree.stats(&local).entries);
+        local.exit();
+        entries
+    }
+
+    fn is_pinned(&self, worker: &AccWorker) -> bool {
+        self.shared.lanes[worker.id().index()].pin_ticks.load(Ordering::SeqCst) != NONE
     }
 
     /// Keys that a point read finds in the hash structure.
@@ -152,18 +191,21 @@ fn each_step_shows_what_it_is_for_and_no_more() {
 
 #[test]
 fn a_commit_that_ends_behind_any_step_leaves_nothing_behind() {
-    for access in [Access::Hashed, Access::Ordered, Access::HashOnly] {
+    for (access, batch) in
+        [Access::Hashed, Access::Ordered, Access::HashOnly].into_iter().flat_map(|a| [(a, 1_000), (a, 0)])
+    {
         for done in 0..STEPS.len() {
-            let parts = Parts::new(access);
-            let (keys, unmerged) = (parts.keys(), parts.unmerged());
+            let parts = Parts::with_batch(access, batch);
+            let left = || (parts.keys(), parts.unmerged(), parts.in_tree());
+            let before = left();
             let mut worker = parts.worker();
             parts.write(&mut worker);
             commit(&mut worker, |commit| {
                 STEPS[..done].iter().for_each(|&step| commit.step(step).unwrap());
                 commit.ctx.abort();
             });
-            let what = format!("{access:?}, behind {done} steps");
-            assert_eq!((parts.keys(), parts.unmerged()), (keys, unmerged), "{what}");
+            let what = format!("{access:?} with a batch of {batch}, behind {done} steps");
+            assert_eq!(left(), before, "{what}");
             assert_eq!((parts.read(1), parts.read(2)), (Ok(Some(0)), Ok(None)), "{what}");
             // nothing is locked
             let mut other = parts.worker();
@@ -171,6 +213,149 @@ fn a_commit_that_ends_behind_any_step_leaves_nothing_behind() {
             other.commit().unwrap();
             assert_eq!((parts.read(1), parts.read(2)), (Ok(Some(7)), Ok(Some(0))), "{what}");
         }
+    }
+}
+
+#[test]
+fn a_commit_without_keys_to_merge_takes_its_pin_away() {
+    let parts = Parts::new(Access::Hashed);
+    let mut worker = parts.worker();
+    parts.write(&mut worker);
+    worker.commit().unwrap();
+    assert!(parts.is_pinned(&worker), "its key is in no tree yet");
+    let mut worker = parts.worker();
+    parts.begin(&mut worker);
+    assert!(worker.delete(parts.table.id, &KeyBuf::new().i32(1)).unwrap());
+    worker.commit().unwrap();
+    assert!(!parts.is_pinned(&worker), "snapshots and clean-up would wait for it");
+}
+
+#[test]
+fn a_transaction_that_only_read_fails_if_what_it_read_has_changed() {
+    /// What else is read beside the row 1.
+    #[derive(Debug, Clone, Copy)]
+    enum Also {
+        Row,
+        Absent,
+        Range,
+    }
+    for also in [Also::Row, Also::Absent, Also::Range] {
+        let parts = Parts::new(Access::Hashed);
+        let mut worker = parts.worker();
+        parts.begin(&mut worker);
+        worker.insert(parts.table.id, &parts.row(3)).unwrap();
+        worker.commit().unwrap();
+        let all = Projection::all(&parts.table.schema);
+        let read =
+            |worker: &mut AccWorker| {
+                parts.begin(worker);
+                worker.get(parts.table.id, &KeyBuf::new().i32(1), &all, |_, _| ()).unwrap();
+                let other = |worker: &mut AccWorker, id| {
+                    worker.get(parts.table.id, &KeyBuf::new().i32(id), &all, |_, _| ()).unwrap()
+                };
+                match also {
+                    Also::Row => assert!(other(worker, 3).is_some()),
+                    Also::Absent => assert!(other(worker, 5).is_none()),
+                    Also::Range => {
+                        let (low, high) = (KeyBuf::new().i32(5), KeyBuf::new().i32(9));
+                        let range = Range { start: &low, end: Some(&high) };
+                        worker
+                            .scan(parts.table.id, range, Order::Forward, &all, |_, _, _| {
+                                ControlFlow::Continue(())
+                            })
+                            .unwrap();
+                    }
+                }
+            };
+        read(&mut worker);
+        assert!(worker.commit().unwrap() > Timestamp::ZERO);
+        read(&mut worker);
+        let mut other = parts.worker();
+        parts.write(&mut other);
+        other.commit().unwrap();
+        assert_eq!(kind(worker.commit().unwrap_err()), ConflictKind::ReadChanged, "{also:?}");
+    }
+}
+
+#[test]
+fn a_duplicate_that_follows_from_a_stale_read_is_a_conflict() {
+    let parts = Parts::new(Access::Hashed);
+    let (mut worker, mut other) = (parts.worker(), parts.worker());
+    let all = Projection::all(&parts.table.schema);
+    parts.begin(&mut worker);
+    assert!(worker.get(parts.table.id, &KeyBuf::new().i32(2), &all, |_, _| ()).unwrap().is_none());
+    parts.write(&mut other);
+    other.commit().unwrap();
+    let inserted = worker.insert(parts.table.id, &parts.row(2));
+    assert_eq!(
+        kind(inserted.unwrap_err()),
+        ConflictKind::AbsentAppeared,
+        "it has seen that there is no row 2"
+    );
+}
+
+#[test]
+fn a_key_that_was_merged_since_the_insert_looked_for_it_is_found_by_the_commit() {
+    let parts = Parts::with_batch(Access::Ordered, 1);
+    let (mut worker, mut other) = (parts.worker(), parts.worker());
+    parts.begin(&mut worker);
+    worker.insert(parts.table.id, &parts.row(2)).unwrap();
+    parts.write(&mut other);
+    other.commit().unwrap();
+    assert_eq!((parts.keys(), parts.in_tree()), (0, 2), "the row 2 has left the indexlet");
+    assert_eq!(kind(worker.commit().unwrap_err()), ConflictKind::AbsentAppeared);
+    assert_eq!((parts.keys(), parts.in_tree()), (0, 2));
+}
+
+#[test]
+fn a_row_that_takes_the_place_of_a_shorter_one_is_whole() {
+    let text = "long ".repeat(1_000);
+    let key = KeyBuf::new().i32(1);
+    for way in ["inserted over a deleted row", "deleted and inserted", "updated"] {
+        let parts = Parts::new(Access::Hashed);
+        let (table, all) = (parts.table.id, Projection::all(&parts.table.schema));
+        let mut worker = parts.worker();
+        parts.begin(&mut worker);
+        if way == "updated" {
+            parts.set_text(&mut worker, &text);
+        } else {
+            assert!(worker.delete(table, &key).unwrap());
+            if way == "inserted over a deleted row" {
+                worker.commit().unwrap();
+                parts.begin(&mut worker);
+            }
+            worker.insert(table, &parts.row_with(1, &text)).unwrap();
+        }
+        worker.commit().unwrap();
+        assert_eq!(parts.keys(), 1, "{way}: it is the same record");
+        parts.begin(&mut worker);
+        let got = worker.get(table, &key, &all, |_, row| row.text(2).to_owned()).unwrap();
+        assert_eq!(got.as_deref(), Some(&*text), "{way}");
+    }
+}
+
+#[test]
+fn a_row_that_moves_is_locked_in_all_its_groups() {
+    for (text, moves) in [("", false), (&*"long ".repeat(1_000), true)] {
+        let parts = Parts::new(Access::Hashed);
+        let (mut worker, mut other) = (parts.worker(), parts.worker());
+        parts.begin(&mut worker);
+        parts.set_text(&mut worker, text);
+        // the other group
+        parts.begin(&mut other);
+        let (key, cols) = (KeyBuf::new().i32(1), Projection::new(&parts.table.schema, [1]));
+        let update = |row: &mut scaledb_row::RowMut<'_>| {
+            row.set_i64(1, 7);
+            Ok(())
+        };
+        assert!(other.update(parts.table.id, &key, &cols, update).unwrap().is_some());
+        commit(&mut worker, |commit| {
+            STEPS[..2].iter().for_each(|&step| commit.step(step).unwrap());
+            let written = other.commit().map_err(kind);
+            assert_eq!(written.err(), moves.then_some(ConflictKind::WriteLocked));
+            STEPS[2..].iter().for_each(|&step| commit.step(step).unwrap());
+        });
+        assert_eq!(parts.read(1), Ok(Some(if moves { 0 } else { 7 })));
     }
 }
 
