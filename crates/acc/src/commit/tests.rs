@@ -5,14 +5,17 @@ use super::steps::Step::{self, Lock, Pin, Post, Publish, Timestamp as TakeTimest
 use crate::lane::NONE;
 use crate::shared::AccShared;
 use crate::table::Points;
+use crate::txn::{Held, Op};
 use crate::{AccWorker, Config};
-use scaledb_base::{ConflictKind, Error, Timestamp};
+use scaledb_base::{ConflictKind, Error, Timestamp, WorkerId};
 use scaledb_engine::{Access, Order, Range, TableDef, TableInfo, TableOptions, TxnKind, Worker};
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::Ordering;
+use scaledb_sync::clock::Source;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 const STEPS: [Step; 6] = [Pin, Lock, Post, TakeTimestamp, Validate, Publish];
 
@@ -38,10 +41,7 @@ impl Parts {
         ];
         let schema = Schema::new(columns, &[KeyPart::asc(0)]).unwrap();
         let options = TableOptions::new(access).with("merge_batch", batch);
-        let def = TableDef::new("t", schema).options(options);
-        let mut local = shared.domain.register().unwrap();
-        let table = scaledb_kit::create_unlogged(&*shared, &mut local, def).unwrap();
-        drop(local);
+        let table = create(&shared, TableDef::new("t", schema).options(options));
         let parts = Self { shared, table };
         let mut worker = parts.worker();
         parts.begin(&mut worker);
@@ -100,7 +100,11 @@ impl Parts {
 
     /// Entries of the table that are posted and not merged.
     fn unmerged(&self) -> u64 {
-        let table = self.shared.tables.get(self.table.id).unwrap();
+        self.unmerged_in(&self.table)
+    }
+
+    fn unmerged_in(&self, table: &TableInfo) -> u64 {
+        let table = self.shared.tables.get(table.id).unwrap();
         let cells = 0..table.phantomlet.cells();
         cells.map(|cell| table.phantomlet.read(scaledb_index::phantomlet::CellId(cell as u32)).count).sum()
     }
@@ -132,6 +136,11 @@ impl Parts {
         local.exit();
         keys
     }
+}
+
+fn create(shared: &AccShared, def: TableDef) -> std::sync::Arc<TableInfo> {
+    let mut local = shared.domain.register().unwrap();
+    scaledb_kit::create_unlogged(shared, &mut local, def).unwrap()
 }
 
 fn kind(error: Error) -> ConflictKind {
@@ -356,6 +365,84 @@ fn a_row_that_moves_is_locked_in_all_its_groups() {
             STEPS[2..].iter().for_each(|&step| commit.step(step).unwrap());
         });
         assert_eq!(parts.read(1), Ok(Some(if moves { 0 } else { 7 })));
+    }
+}
+
+#[test]
+fn a_row_that_changes_behind_the_check_of_all_is_not_locked() {
+    let parts = Parts::new(Access::Hashed);
+    let (mut worker, mut other) = (parts.worker(), parts.worker());
+    parts.write(&mut worker);
+    parts.write(&mut other);
+    other.commit().unwrap();
+    commit(&mut worker, |commit| {
+        assert_eq!(commit.ctx.writes_are_unchanged().map_err(kind), Err(ConflictKind::WriteChanged));
+        let writes = &commit.ctx.txn.writes;
+        let update = writes.iter().position(|write| write.op == Op::Update).expect("of row 1");
+        let len = writes.len();
+        commit.ctx.txn.held.resize_with(len, Held::default);
+        assert_eq!(commit.ctx.lock(update, false).map_err(kind), Err(ConflictKind::WriteChanged));
+        commit.ctx.abort();
+    });
+    assert_eq!(parts.read(1), Ok(Some(7)));
+}
+
+#[test]
+fn each_new_key_is_counted_once_and_in_its_table() {
+    const KEYS: i32 = 20;
+    let parts = Parts::new(Access::Ordered);
+    let schema = Schema::new(vec![Column::new("id", ColumnType::Int4)], &[KeyPart::asc(0)]).unwrap();
+    let options = TableOptions::new(Access::Ordered).with("merge_batch", 1_000);
+    let second = create(&parts.shared, TableDef::new("second", schema).options(options));
+    let before = parts.unmerged();
+    for ends_well in [false, true] {
+        let mut worker = parts.worker();
+        parts.begin(&mut worker);
+        for id in 100..100 + KEYS {
+            worker.insert(parts.table.id, &parts.row(id)).unwrap();
+            let row = RowBuf::from_values(&second.schema, &[Datum::Int4(id)]).unwrap();
+            worker.insert(second.id, &row).unwrap();
+        }
+        commit(&mut worker, |commit| {
+            STEPS[..3].iter().for_each(|&step| commit.step(step).unwrap());
+            let counted = (parts.unmerged() - before, parts.unmerged_in(&second));
+            assert_eq!(counted, (KEYS as u64, KEYS as u64));
+            match ends_well {
+                true => STEPS[3..].iter().for_each(|&step| commit.step(step).unwrap()),
+                false => commit.ctx.abort(),
+            }
+        });
+        let left = if ends_well { KEYS as u64 } else { 0 };
+        assert_eq!((parts.unmerged() - before, parts.unmerged_in(&second)), (left, left));
+    }
+}
+
+#[test]
+fn a_timestamp_is_behind_those_it_follows_however_far_these_are_ahead_of_the_clock() {
+    let second = Duration::from_secs(1);
+    // within what the counters of two cores may differ by, or far beyond
+    for (parts_of_skew, far) in [(0, false), (1, false), (0, true)] {
+        for by_worker in [false, true] {
+            let parts = Parts::new(Access::Hashed);
+            let clock = &parts.shared.clock;
+            let mut worker = parts.worker();
+            parts.write(&mut worker);
+            commit(&mut worker, |commit| {
+                let ahead = clock.skew() / 2 * parts_of_skew + if far { clock.ticks(2 * second) } else { 0 };
+                let seen = clock.now() + ahead;
+                if by_worker {
+                    commit.ctx.state.last_ticks = seen;
+                } else {
+                    commit.ctx.txn.latest = Timestamp::new(seen, WorkerId(0));
+                }
+                commit.step(TakeTimestamp).unwrap();
+                assert!(commit.ts.ticks() > seen);
+                assert!(clock.now() > commit.ts.ticks(), "who begins now is behind it");
+                assert_eq!(commit.ctx.state.last_ticks, commit.ts.ticks());
+                let differs = far && clock.source() == Source::Tsc;
+                assert_eq!(clock.is_replaced(), differs, "{parts_of_skew} {far}");
+            });
+        }
     }
 }
 
