@@ -10,6 +10,7 @@ use crate::{AccWorker, Config};
 use scaledb_base::{ConflictKind, Error, Timestamp, WorkerId};
 use scaledb_engine::{Access, Order, Range, TableDef, TableInfo, TableOptions, TxnKind, Worker};
 use scaledb_keys::KeyBuf;
+use scaledb_memory::Purpose;
 use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::Ordering;
@@ -232,11 +233,14 @@ fn a_commit_without_keys_to_merge_takes_its_pin_away() {
     parts.write(&mut worker);
     worker.commit().unwrap();
     assert!(parts.is_pinned(&worker), "its key is in no tree yet");
+    // the first transaction of a worker ends with chores, which look after pins as well
     let mut worker = parts.worker();
-    parts.begin(&mut worker);
-    assert!(worker.delete(parts.table.id, &KeyBuf::new().i32(1)).unwrap());
-    worker.commit().unwrap();
-    assert!(!parts.is_pinned(&worker), "snapshots and clean-up would wait for it");
+    for _ in 0..4 {
+        parts.begin(&mut worker);
+        parts.set_text(&mut worker, "text");
+        worker.commit().unwrap();
+        assert!(!parts.is_pinned(&worker), "snapshots and clean-up would wait for it");
+    }
 }
 
 #[test]
@@ -324,6 +328,10 @@ fn a_row_that_takes_the_place_of_a_shorter_one_is_whole() {
         let parts = Parts::new(Access::Hashed);
         let (table, all) = (parts.table.id, Projection::all(&parts.table.schema));
         let mut worker = parts.worker();
+        // the chores behind the first transaction would take the deleted row away
+        parts.begin(&mut worker);
+        parts.set_text(&mut worker, "");
+        worker.commit().unwrap();
         parts.begin(&mut worker);
         if way == "updated" {
             parts.set_text(&mut worker, &text);
@@ -331,6 +339,7 @@ fn a_row_that_takes_the_place_of_a_shorter_one_is_whole() {
             assert!(worker.delete(table, &key).unwrap());
             if way == "inserted over a deleted row" {
                 worker.commit().unwrap();
+                assert_eq!(parts.keys(), 1, "its record is still there");
                 parts.begin(&mut worker);
             }
             worker.insert(table, &parts.row_with(1, &text)).unwrap();
@@ -443,6 +452,68 @@ fn a_timestamp_is_behind_those_it_follows_however_far_these_are_ahead_of_the_clo
                 assert_eq!(clock.is_replaced(), differs, "{parts_of_skew} {far}");
             });
         }
+    }
+}
+
+#[test]
+fn memory_that_is_kept_for_deletes_is_for_commits_that_do_little_else() {
+    let parts = Parts::new(Access::Hashed);
+    let (mut worker, table) = (parts.worker(), parts.table.id);
+    parts.write(&mut worker);
+    worker.commit().unwrap();
+    let purpose = |deletes: &[i32], insert: Option<&str>, update: bool| {
+        let mut worker = parts.worker();
+        parts.begin(&mut worker);
+        if update {
+            parts.set_text(&mut worker, "longer");
+        }
+        for &id in deletes {
+            assert!(worker.delete(table, &KeyBuf::new().i32(id)).unwrap());
+        }
+        insert.map(|text| worker.insert(table, &parts.row_with(3, text)).unwrap());
+        commit(&mut worker, |commit| commit.ctx.purpose())
+    };
+    assert_eq!(purpose(&[1, 2], None, false), Purpose::Upkeep);
+    assert_eq!(purpose(&[1, 2], Some(""), false), Purpose::Relief, "less than it gives back");
+    assert_eq!(purpose(&[1, 2], Some(&"long ".repeat(100)), false), Purpose::Growth);
+    assert_eq!(purpose(&[], Some(""), false), Purpose::Growth);
+    assert_eq!(purpose(&[2], None, true), Purpose::Relief);
+    assert_eq!(purpose(&[2], Some(""), false), Purpose::Growth, "a record takes more than its row");
+}
+
+#[test]
+fn a_row_that_is_overwritten_is_kept_for_boundaries_behind_it_and_a_new_one_for_none() {
+    for (later, kept) in [(0, 0), (1, 1)] {
+        let parts = Parts::new(Access::Hashed);
+        let mut worker = parts.worker();
+        parts.write(&mut worker);
+        commit(&mut worker, |commit| {
+            STEPS[..4].iter().for_each(|&step| commit.step(step).unwrap());
+            // of row 1, which is all that was read
+            let boundary = Timestamp::from_raw(commit.ctx.txn.latest.raw() + later);
+            commit.ctx.retain(&mut commit.lane, commit.ts, boundary).unwrap();
+            assert_eq!(commit.lane.versions.len(), kept);
+            STEPS[4..].iter().for_each(|&step| commit.step(step).unwrap());
+        });
+    }
+}
+
+#[test]
+fn who_has_found_a_placeholder_that_is_taken_back_sees_that_it_is() {
+    for access in [Access::Hashed, Access::Ordered, Access::HashOnly] {
+        let parts = Parts::new(access);
+        let (mut worker, mut other) = (parts.worker(), parts.worker());
+        parts.write(&mut worker);
+        // keeps the record from being freed
+        parts.begin(&mut other);
+        commit(&mut worker, |commit| {
+            STEPS[..3].iter().for_each(|&step| commit.step(step).unwrap());
+            let found = commit.ctx.txn.writes.iter().find(|write| write.op == Op::Insert);
+            let record = found.and_then(|write| write.record).expect("inserted");
+            assert!(!record.word(0).is_obsolete());
+            commit.ctx.abort();
+            assert!(record.word(0).is_obsolete(), "{access:?}: it would be waited for");
+        });
     }
 }
 
