@@ -189,6 +189,27 @@ fn the_last_group_is_known_after_a_close() {
 }
 
 #[test]
+fn the_last_group_is_known_once_the_log_is_idle() {
+    // behind the second group there is one page left
+    for groups in 1..=2 {
+        let disk = MemDisk::new();
+        let running = start_with(&disk, scaledb_log::LogOptions { manual: false, ..manual() }).unwrap().0;
+        for _ in 0..groups {
+            let ts = running.put(0, 10);
+            running.log.wait(ts).unwrap();
+        }
+        let since = std::time::Instant::now();
+        while disk.read(SEGMENT)[(groups + 1) * PAGE as usize..].iter().all(|&byte| byte == 0) {
+            assert!(since.elapsed().as_secs() < 20, "no seal behind {groups} groups");
+            scaledb_sync::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let flipped = disk.as_it_is();
+        flipped.flip(SEGMENT, groups * PAGE as usize * 8);
+        assert!(matches!(recover(&flipped), Err(LogError::Damaged { .. })), "{groups}");
+    }
+}
+
+#[test]
 fn segments_of_another_database_or_place_are_none() {
     let (disk, ..) = log_of(&[10]);
     let (other, ..) = log_of(&[10]);
