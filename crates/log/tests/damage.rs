@@ -153,6 +153,27 @@ fn every_flipped_bit_before_the_last_group_is_named_in_a_log_of_several_segments
     }
 }
 
+/// What follows a damaged group may be far behind it: segments are read in pieces of a megabyte.
+#[test]
+fn a_damaged_group_is_named_however_long_it_is() {
+    for len in [1_000_000, 1 << 20, 2_500_000] {
+        let disk = MemDisk::new();
+        let options = scaledb_log::LogOptions { segment_bytes: 4 << 20, ..manual() };
+        let (running, _) = start_with(&disk, options).unwrap();
+        running.put_durable(10);
+        let at = 2 * PAGE as usize;
+        running.put_durable(len);
+        running.put_durable(10);
+        let disk = running.kill(&disk);
+        disk.flip(SEGMENT, at * 8);
+        assert_damaged(&disk, SEGMENT, at, at + 1);
+        // without the one behind it, it is torn
+        let torn = disk.as_it_is();
+        torn.edit(SEGMENT, |bytes| bytes[at + len..].fill(0));
+        assert_eq!(recover(&torn).unwrap().stamps().len(), 1, "{len}");
+    }
+}
+
 #[test]
 fn a_missing_segment_is_named() {
     let disk = MemDisk::new();
