@@ -436,11 +436,16 @@ fn a_timestamp_is_behind_those_it_follows_however_far_these_are_ahead_of_the_clo
     let second = Duration::from_secs(1);
     // within what the counters of two cores may differ by, or far beyond
     for (parts_of_skew, far) in [(0, false), (1, false), (0, true)] {
-        for by_worker in [false, true] {
+        for (by_worker, validates) in [(false, false), (false, true), (true, false), (true, true)] {
             let parts = Parts::new(Access::Hashed);
             let clock = &parts.shared.clock;
             let mut worker = parts.worker();
-            parts.write(&mut worker);
+            parts.begin(&mut worker);
+            worker.insert(parts.table.id, &parts.row(2)).unwrap();
+            if validates {
+                let all = Projection::all(&parts.table.schema);
+                worker.get(parts.table.id, &KeyBuf::new().i32(1), &all, |_, _| ()).unwrap();
+            }
             commit(&mut worker, |commit| {
                 let ahead = clock.skew() / 2 * parts_of_skew + if far { clock.ticks(2 * second) } else { 0 };
                 let seen = clock.now() + ahead;
