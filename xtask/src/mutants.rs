@@ -113,7 +113,8 @@ fn cargo_mutants(root: &Path, krate: &Crate, file: Option<&str>, out: &Path) -> 
     }
     // most of a run is compilation: these tests are over in no time even of code that is not optimised
     own.push(format!("--cargo-arg=--config=profile.dev.package.scaledb-{}.opt-level=0", krate.name));
-    own.extend(["--timeout", "30"].map(str::to_owned));
+    // they take seconds, but others may use the machine as well; what does not end counts as noticed
+    own.extend(["--timeout", "60"].map(str::to_owned));
     let whole = run_tests(root, krate, file, out, &own)?;
     if !krate.in_common || !whole {
         return Ok(whole);
