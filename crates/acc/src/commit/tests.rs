@@ -528,6 +528,17 @@ fn who_has_found_a_placeholder_that_is_taken_back_sees_that_it_is() {
 }
 
 #[test]
+fn a_row_that_a_commit_has_locked_itself_is_as_it_was_read() {
+    let parts = Parts::new(Access::Hashed);
+    let mut worker = parts.worker();
+    parts.begin(&mut worker);
+    let all = Projection::all(&parts.table.schema);
+    worker.get(parts.table.id, &KeyBuf::new().i32(1), &all, |_, _| ()).unwrap();
+    parts.set_text(&mut worker, "text");
+    worker.commit().unwrap();
+}
+
+#[test]
 fn who_locks_first_is_in_the_way_and_who_validates_later_sees_it() {
     let parts = Parts::new(Access::Hashed);
     let (mut first, mut second) = (parts.worker(), parts.worker());
