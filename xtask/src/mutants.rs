@@ -80,13 +80,7 @@ fn try_run(root: &Path, krate: &str, file: Option<&str>, options: Options) -> Re
     };
     let out = root.join("target/mutants").join(krate);
     let whole = options.last || cargo_mutants(root, known, file, &out)?;
-    let list = |name: &str| std::fs::read_to_string(out.join("mutants.out").join(name)).unwrap_or_default();
-    let found = found(&Lists {
-        all: list("mutants.json"),
-        missed: list("missed.txt"),
-        noticed: [list("caught.txt"), list("timeout.txt")].concat(),
-        unviable: list("unviable.txt"),
-    });
+    let found = found(&Lists::read(&out, known.in_common));
     let path = root.join(TABLE);
     let mut known = parse(&std::fs::read_to_string(&path).unwrap_or_default())?;
     let mut complaints = judge(&known, &found);
@@ -105,26 +99,51 @@ fn try_run(root: &Path, krate: &str, file: Option<&str>, options: Options) -> Re
     Ok(complaints)
 }
 
-/// Whether the mutants were run to the end.
+/// Whether the mutants were run to the end: before the tests of the crate, and those of an engine that are left before
+/// what all engines have in common, whose programs take far longer to build and to run.
 fn cargo_mutants(root: &Path, krate: &Crate, file: Option<&str>, out: &Path) -> Result<bool, String> {
-    let package = format!("scaledb-{}", krate.name);
     std::fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
-    let mut command = Command::new("cargo");
-    command.current_dir(root).args(["mutants", "--package", &package, "--test-package", &package]);
-    if krate.in_common {
-        command.args(["--test-package", "scaledb-verify", "--cargo-test-arg=--lib"]);
-        for test in krate.tests.iter().chain(&IN_COMMON) {
-            command.arg(format!("--cargo-test-arg=--test={test}"));
+    let mut own = vec![format!("--test-package=scaledb-{}", krate.name)];
+    match krate.tests {
+        [] => own.push("--cargo-test-arg=--tests".to_owned()),
+        tests => {
+            own.push("--cargo-test-arg=--lib".to_owned());
+            own.extend(tests.iter().map(|test| format!("--cargo-test-arg=--test={test}")));
         }
     }
+    // most of a run is compilation: these tests are over in no time even of code that is not optimised
+    own.push(format!("--cargo-arg=--config=profile.dev.package.scaledb-{}.opt-level=0", krate.name));
+    // they take seconds, but others may use the machine as well; what does not end counts as noticed
+    own.extend(["--timeout", "60"].map(str::to_owned));
+    let whole = run_tests(root, krate, file, out, &own)?;
+    if !krate.in_common || !whole {
+        return Ok(whole);
+    }
+    let mut common = vec!["--iterate".to_owned(), "--test-package=scaledb-verify".to_owned()];
+    common.extend(IN_COMMON.iter().map(|test| format!("--cargo-test-arg=--test={test}")));
+    common.extend(["--timeout", "120"].map(str::to_owned));
+    run_tests(root, krate, file, out, &common)
+}
+
+/// Whether the mutants were run to the end before some tests.
+fn run_tests(
+    root: &Path,
+    krate: &Crate,
+    file: Option<&str>,
+    out: &Path,
+    tests: &[String],
+) -> Result<bool, String> {
+    let mut command = Command::new("cargo");
+    command.current_dir(root).args(["mutants", "--package", &format!("scaledb-{}", krate.name)]).args(tests);
     if let Some(file) = file {
         command.args(["--file", &format!("crates/{}/src/{file}", krate.name)]);
     }
-    command
-        .args(["--timeout-multiplier", "5", "--minimum-test-timeout", "30", "--no-shuffle", "--output"])
-        .arg(out);
+    // whether the tests pass as the code is, others say; a run of them would take as long as some mutants
+    command.args(["--baseline", "skip", "--output"]).arg(out);
     // it builds a copy of the tree: beside the other builds that would make each other anew
     command.env("CARGO_TARGET_DIR", root.join("target/mutants/build"));
+    // nobody steps through a mutant
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
     let status = command.status().map_err(|error| format!("cargo mutants does not start: {error}"))?;
     // 2 and 3: some survived, some took too long
     Ok(matches!(status.code(), Some(0 | 2 | 3)))
@@ -148,6 +167,47 @@ struct Lists {
     unviable: String,
 }
 
+impl Lists {
+    /// Those of the last run of a crate, which for an engine has two parts: the second has only what the first left.
+    fn read(out: &Path, in_common: bool) -> Self {
+        let part = |part: &str| {
+            let list = |name: &str| std::fs::read_to_string(out.join(part).join(name)).unwrap_or_default();
+            Self {
+                all: list("mutants.json"),
+                missed: list("missed.txt"),
+                noticed: [list("caught.txt"), list("timeout.txt")].concat(),
+                unviable: list("unviable.txt"),
+            }
+        };
+        let second = out.join("mutants.out/previously_caught.txt").exists();
+        match (in_common, second) {
+            (false, _) => part("mutants.out"),
+            // the second has still to judge them
+            (true, false) => Self { missed: String::new(), ..part("mutants.out") },
+            (true, true) => Self::both(part("mutants.out.old"), part("mutants.out")),
+        }
+    }
+
+    /// What the second part missed was missed by both; it runs again what the first did not catch in time.
+    fn both(first: Self, second: Self) -> Self {
+        let again: Vec<&str> = names(&second.all).collect();
+        let noticed =
+            first.noticed.lines().filter(|line| !again.contains(line)).chain(second.noticed.lines());
+        Self {
+            noticed: noticed.fold(String::new(), |lines, line| lines + line + "\n"),
+            all: first.all,
+            missed: second.missed,
+            unviable: first.unviable + &second.unviable,
+        }
+    }
+}
+
+/// The mutants of cargo-mutants' own list.
+fn names(all: &str) -> impl Iterator<Item = &str> {
+    let lines = all.lines().filter_map(|line| line.trim().strip_prefix("\"name\": \""));
+    lines.map(|name| name.trim_end_matches(['"', ',']))
+}
+
 /// What a run has found in the files that it has come through.
 fn found(lists: &Lists) -> Files {
     let mut files = Files::new();
@@ -160,8 +220,7 @@ fn found(lists: &Lists) -> Files {
         files.entry(file.to_owned()).or_default().mutants += 1;
     }
     let of = |file: &str, lines: &str| lines.lines().filter_map(parts).filter(|(of, _)| *of == file).count();
-    let names = lists.all.lines().filter_map(|line| line.trim().strip_prefix("\"name\": \""));
-    let names = names.collect::<Vec<_>>().join("\n");
+    let names = names(&lists.all).collect::<Vec<_>>().join("\n");
     files.retain(|file, known| known.mutants + of(file, &lists.unviable) == of(file, &names));
     files
 }
@@ -290,6 +349,27 @@ crates/a/src/y.rs:1:1: replace f -> u8 with 0
         merge(&mut known, run(MISSED, NOTICED));
         assert!(known["crates/a/src/x.rs"].survivors.is_empty());
         assert_eq!(known["crates/a/src/y.rs"].survivors.len(), 1);
+    }
+
+    #[test]
+    fn what_the_first_part_of_a_run_leaves_the_second_judges() {
+        let all =
+            |lines: &str| lines.lines().map(|line| format!("\"name\": \"{line}\",\n")).collect::<String>();
+        let slow = "crates/a/src/x.rs:7:7: replace f with ()\n";
+        let names = [MISSED, NOTICED, slow].concat();
+        let noticed = [NOTICED, slow].concat();
+        let first = Lists { all: all(&names), missed: MISSED.into(), noticed, unviable: String::new() };
+        let (left, caught) = MISSED.split_once('\n').expect("several lines");
+        let second = Lists {
+            all: all(&[MISSED, slow].concat()),
+            missed: format!("{left}\n"),
+            noticed: [caught, slow].concat(),
+            unviable: String::new(),
+        };
+        let files = found(&Lists::both(first, second));
+        assert_eq!(files["crates/a/src/x.rs"].mutants, 4);
+        assert_eq!(files["crates/a/src/x.rs"].survivors.values().sum::<usize>(), 1);
+        assert_eq!(files["crates/a/src/y.rs"], Known { mutants: 1, survivors: Survivors::new() });
     }
 
     #[test]

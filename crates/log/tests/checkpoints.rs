@@ -117,6 +117,20 @@ fn the_log_before_a_checkpoint_is_not_read_again_and_its_segments_go() {
 }
 
 #[test]
+fn the_commit_at_which_a_checkpoint_begins_stays_in_the_log() {
+    // wherever in its segment it is
+    for begin in 10..14 {
+        let disk = MemDisk::new();
+        let running = start(&disk);
+        let stamps: Vec<_> = (0..16).map(|_| running.put_durable(10)).collect();
+        let before = disk.segments().len();
+        write_checkpoint(&running, stamps[begin], &some_rows(1)).unwrap();
+        assert!(disk.segments().len() < before);
+        assert_eq!(recover(&disk.as_it_is()).unwrap().stamps(), stamps[begin..]);
+    }
+}
+
+#[test]
 fn old_groups_in_a_recycled_segment_never_follow_a_torn_end() {
     let disk = MemDisk::new();
     let running = start(&disk);

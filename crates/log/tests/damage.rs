@@ -153,6 +153,27 @@ fn every_flipped_bit_before_the_last_group_is_named_in_a_log_of_several_segments
     }
 }
 
+/// What follows a damaged group may be far behind it: segments are read in pieces of a megabyte.
+#[test]
+fn a_damaged_group_is_named_however_long_it_is() {
+    for len in [1_000_000, 1 << 20, 2_500_000] {
+        let disk = MemDisk::new();
+        let options = scaledb_log::LogOptions { segment_bytes: 4 << 20, ..manual() };
+        let (running, _) = start_with(&disk, options).unwrap();
+        running.put_durable(10);
+        let at = 2 * PAGE as usize;
+        running.put_durable(len);
+        running.put_durable(10);
+        let disk = running.kill(&disk);
+        disk.flip(SEGMENT, at * 8);
+        assert_damaged(&disk, SEGMENT, at, at + 1);
+        // without the one behind it, it is torn
+        let torn = disk.as_it_is();
+        torn.edit(SEGMENT, |bytes| bytes[at + len..].fill(0));
+        assert_eq!(recover(&torn).unwrap().stamps().len(), 1, "{len}");
+    }
+}
+
 #[test]
 fn a_missing_segment_is_named() {
     let disk = MemDisk::new();
@@ -185,6 +206,27 @@ fn the_last_group_is_known_after_a_close() {
         let flipped = disk.as_it_is();
         flipped.flip(SEGMENT, bit);
         assert!(matches!(recover(&flipped), Err(LogError::Damaged { .. })), "{bit}");
+    }
+}
+
+#[test]
+fn the_last_group_is_known_once_the_log_is_idle() {
+    // behind the second group there is one page left
+    for groups in 1..=2 {
+        let disk = MemDisk::new();
+        let running = start_with(&disk, scaledb_log::LogOptions { manual: false, ..manual() }).unwrap().0;
+        for _ in 0..groups {
+            let ts = running.put(0, 10);
+            running.log.wait(ts).unwrap();
+        }
+        let since = std::time::Instant::now();
+        while disk.read(SEGMENT)[(groups + 1) * PAGE as usize..].iter().all(|&byte| byte == 0) {
+            assert!(since.elapsed().as_secs() < 20, "no seal behind {groups} groups");
+            scaledb_sync::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let flipped = disk.as_it_is();
+        flipped.flip(SEGMENT, groups * PAGE as usize * 8);
+        assert!(matches!(recover(&flipped), Err(LogError::Damaged { .. })), "{groups}");
     }
 }
 

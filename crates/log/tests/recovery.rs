@@ -209,6 +209,37 @@ fn a_seal_that_the_next_group_replaces_is_no_gap() {
 }
 
 #[test]
+fn a_segment_has_its_whole_length_on_disk_before_it_has_its_name() {
+    const MB: u64 = 1 << 20;
+    let bytes = 18 * MB + 3 * PAGE;
+    let disk = MemDisk::new();
+    let (running, _) =
+        start_with(&disk, scaledb_log::LogOptions { segment_bytes: bytes, ..manual() }).unwrap();
+    disk.take_steps();
+    // prepares the next one
+    running.put_durable(10);
+    let steps = disk.take_steps();
+    let begin = steps.iter().position(|step| matches!(step, Step::Create(_))).expect("a segment");
+    let (mut end, mut synced) = (0, Vec::new());
+    for step in &steps[begin..] {
+        match step {
+            Step::Write(_, 0, _) if end > 0 => {}
+            Step::Write(_, offset, len) => {
+                assert_eq!(*offset, end, "without a gap");
+                end += *len as u64;
+            }
+            Step::Sync(_) => synced.push(end),
+            Step::Rename(_, to) => {
+                assert_eq!(*synced.last().expect("a sync"), bytes);
+                assert_eq!(disk.without_unsynced().read(to).len() as u64, bytes);
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(synced, [8 * MB, 16 * MB, bytes], "in steps that hold no group up for long");
+}
+
+#[test]
 fn openings_with_few_commits_leave_small_files() {
     let disk = MemDisk::new();
     let mut stamps = Vec::new();

@@ -80,6 +80,52 @@ fn answers_come_in_the_order_of_the_horizon_and_once() {
 }
 
 #[test]
+fn a_commit_at_the_horizon_is_not_on_disk_yet() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let held = running.writer(1);
+    let ticks = running.clock.now_fenced();
+    held.begin(ticks);
+    let at = Timestamp::start_of(ticks);
+    let answers = Arc::new(AtomicU64::new(0));
+    let wake = || {
+        let answers = answers.clone();
+        running.log.wake_on(at, Box::new(move |_| _ = answers.fetch_add(1, Ordering::SeqCst)));
+    };
+    wake();
+    running.put(0, 10);
+    running.log.flush_once().unwrap();
+    assert_eq!(running.log.durable(), at);
+    wake();
+    assert_eq!(answers.load(Ordering::SeqCst), 0);
+    held.end();
+    running.log.flush_once().unwrap();
+    assert_eq!(answers.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_timestamp_that_a_horizon_may_have_passed_comes_too_late() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    running.put_durable(10);
+    let writer = running.writer(0);
+    let passed = writer.passed();
+    assert!(Timestamp::start_of(passed) >= running.log.durable());
+    assert!(!writer.begin_at(passed - 1));
+    assert!(writer.begin_at(passed) && writer.begin_at(passed + 1));
+}
+
+#[test]
+fn a_log_that_is_dropped_is_closed() {
+    let disk = MemDisk::new();
+    let running = start_with(&disk, threaded()).unwrap().0;
+    let ts = running.put(0, 10);
+    drop(running);
+    let (_running, recovered) = start_with(&disk, threaded()).expect("nobody has the directory");
+    assert_eq!(recovered.stamps(), [ts]);
+}
+
+#[test]
 fn closing_writes_what_is_left_and_tells_the_others() {
     let disk = MemDisk::new();
     let running = start(&disk);
