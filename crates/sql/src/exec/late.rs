@@ -70,34 +70,59 @@ impl<W: Worker> Exec<'_, W> {
     /// Notes something to look at.
     pub(super) fn note(&mut self, check: Option<Check>) {
         let Some(check) = check else { return };
-        // a key that no other row has now need not wait: a row that takes it later is checked itself. A range has to:
-        // it looks at its neighbours only, and the one between it and another that it overlaps may go before the commit
-        let may_wait = match &check {
-            Check::Reference(_) => true,
-            Check::Key(new) => new.table.desc.indexes[new.index].exclusion.is_some(),
-        };
-        if may_wait && self.waits(&check) {
+        // a key that no other row has now need not wait: a row that takes it later is checked itself
+        if matches!(check, Check::Reference(_)) && self.waits(&check) {
             self.deferred.push(check);
         } else {
             self.after.push(check);
         }
     }
 
+    /// Notes a key that a row has got, or looks at it at once.
+    ///
+    /// A key of an EXCLUDE constraint looks at its neighbours only. That is enough as long as no rows overlap that were
+    /// written before, so it is done at once; where it has to wait, what stood between two rows that overlap may have
+    /// gone by then, so all that waited is looked at before the commit.
+    ///
+    /// # Errors
+    /// 23P01.
+    pub(super) fn note_key(&mut self, table: &Arc<BoundTable>, index: usize, key: Vec<Value>) -> Result<()> {
+        let Some(check) = Check::key(table.clone(), index, key) else { return Ok(()) };
+        let desc = &table.desc.indexes[index];
+        if desc.exclusion.is_none() {
+            self.note(Some(check));
+            return Ok(());
+        }
+        // the parts of a WITH are written later
+        if desc.deferrable.is_none() && self.parts.is_none() {
+            return self.check(&check, false);
+        }
+        if !self.waits(&check) {
+            self.after.push(check.clone());
+        }
+        self.deferred.push(check);
+        Ok(())
+    }
+
     /// Notes the keys of these indexes that an update has changed.
+    ///
+    /// # Errors
+    /// 23P01.
     pub(super) fn note_keys(
         &mut self,
         table: &Arc<BoundTable>,
         late: &[usize],
         old: &[Value],
         new: &[Value],
-    ) {
+    ) -> Result<()> {
         for &number in late {
             let columns = &table.secondary[number];
             if columns.iter().any(|column| old[column.position] != new[column.position]) {
                 let key = columns.iter().map(|column| new[column.position].clone()).collect();
-                self.note(Check::key(table.clone(), number, key));
+                self.note_key(table, number, key)?;
             }
         }
+        Ok(())
     }
 
     /// Whether it is looked at when the transaction is done.

@@ -343,7 +343,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
             }
             self.change_row(table, id, &setting.columns, &all, &old, &new)?;
-            self.note_keys(table, &table.late(), &old, &new);
+            self.note_keys(table, &table.late(), &old, &new)?;
             self.context.counts.wrote(table.desc.oid, Write::Update);
             if let Some(triggers) = &triggers {
                 self.fire_after(triggers, table, Some(&old), Some(&new))?;

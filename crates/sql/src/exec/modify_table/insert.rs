@@ -210,7 +210,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         for &number in &insert.checks.late {
             let columns = insert.table.secondary[number].iter();
             let key = columns.map(|column| self.frame[insert.row[column.position]].clone()).collect();
-            self.note(Check::key(insert.table.clone(), number, key));
+            self.note_key(&insert.table, number, key)?;
         }
         self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
     }

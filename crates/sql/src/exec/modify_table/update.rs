@@ -189,7 +189,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         old: &[Value],
         new: &[Value],
     ) -> Result<()> {
-        self.note_keys(table, &checks.late, old, new);
+        self.note_keys(table, &checks.late, old, new)?;
         let pick = |columns: &[usize], row: &[Value]| -> Vec<Value> {
             columns.iter().map(|&column| row[column].clone()).collect()
         };

@@ -94,6 +94,30 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
+    /// Looks at whether EXCLUDE constraints can compare their columns, some of which have got another type.
+    ///
+    /// # Errors
+    /// 42883.
+    pub(super) fn check_exclusions(&self, desc: &TableDesc) -> Result<()> {
+        for index in &desc.indexes {
+            let Some(exclusion) = &index.exclusion else { continue };
+            for (number, &column) in index.columns.iter().enumerate() {
+                let ty = self.type_of_column(desc, column)?;
+                let overlaps = exclusion.overlaps && number + 1 == index.columns.len();
+                let (compares, operator) = match overlaps {
+                    true => (ty.as_range().is_some(), "&&"),
+                    false => (ty.key_form() != KeyForm::None, "="),
+                };
+                if !compares {
+                    let what = format!("operator does not exist: {0} {operator} {0}", ty.sql_name());
+                    return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, what)
+                        .hint(format!("Drop the constraint \"{}\" first.", index.name)));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn type_of_column(&self, desc: &TableDesc, column: KeyColumn) -> Result<Type> {
         let column = desc.columns.iter().find(|own| own.attnum == column.attnum);
         let column = column.ok_or_else(|| SqlError::internal("an index of no column"))?;

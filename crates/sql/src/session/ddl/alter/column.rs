@@ -275,6 +275,7 @@ impl<E: Engine> Session<E> {
         desc.columns[at].type_oid = to.oid();
         desc.columns[at].typmod = to.typmod;
         self.retype_expressions(&mut desc)?;
+        self.check_exclusions(&desc)?;
         let value = self.bind_over(table, |binder| match using {
             Some(ast) => {
                 let typed = binder.expr(ast)?;
