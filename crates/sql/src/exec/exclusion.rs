@@ -10,8 +10,9 @@
 //! ```
 //!
 //! Hence, if any two rows overlap, two neighbours do; one of them is new, as the rows before did not, and it is looked
-//! at. So all new rows are looked at before anything else is written, or all of the transaction at its end. The scans are part of what the transaction has read: of two transactions that insert ranges which overlap, one
-//! is tried again, and finds the row of the other.
+//! at. So all new rows are looked at before anything else is written, or all of the transaction at its end. The scans
+//! are part of what the transaction has read: of two transactions that insert ranges which overlap, one is tried
+//! again, and finds the row of the other.
 
 use super::{Exec, codec};
 use crate::plan::{BoundTable, IndexColumn, IndexRef};
