@@ -88,14 +88,21 @@ CONTENTION = {
         "DELETE FROM jobs WHERE id = :job;\n"
         "COMMIT;\n"
     ),
+    "booking of a room, EXCLUDE": (
+        "\\set room random(1, 1000)\n"
+        "\\set start random(1, 1000000)\n"
+        "INSERT INTO booking VALUES (:room, int4range(:start, :start + 10)) ON CONFLICT DO NOTHING;\n"
+    ),
 }
 # made anew before each run
 CONTENDED = """
-DROP TABLE IF EXISTS hot, jobs;
+DROP TABLE IF EXISTS hot, jobs, booking;
 CREATE TABLE hot (id int PRIMARY KEY, n bigint NOT NULL);
 INSERT INTO hot VALUES (1, 0);
 CREATE TABLE jobs (id int PRIMARY KEY, payload text);
 INSERT INTO jobs SELECT g, 'job' FROM generate_series(1, 200000) g;
+CREATE EXTENSION IF NOT EXISTS btree_gist;
+CREATE TABLE booking (room int, span int4range, EXCLUDE USING gist (room WITH =, span WITH &&));
 """
 # statements over a million rows, one after the other
 LARGE = {
