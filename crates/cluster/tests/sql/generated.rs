@@ -198,7 +198,7 @@ fn bookings_at_several_nodes_do_not_overlap() {
     );
     ok(&mut b, "insert into booking values (1, 1, '[10,20)'), (2, 1, '[20,30)'), (3, 2, '[10,20)')");
     assert_eq!(code(&mut c, "insert into booking values (4, 1, '[19,21)')"), "23P01");
-    ok(&mut c, "insert into booking values (4, 1, '[19,21)', true), (5, 1, '[5,10)')");
+    ok(&mut c, "insert into booking values (4, 1, '[19,21)', true), (5, 1, '[5,10)', false)");
     assert_eq!(code(&mut a, "update booking set off = false where id = 4"), "23P01");
     assert_eq!(code(&mut b, "update booking set room = 1 where id = 3"), "23P01");
     // two at once, at two nodes, neither of which has seen the other: one of them
