@@ -95,6 +95,8 @@ impl<W: Worker> Exec<'_, W> {
         }
         // the parts of a WITH are written later
         if desc.deferrable.is_none() && self.parts.is_none() {
+            // an UPDATE of many rows looks at all of them behind its last write
+            self.tick()?;
             return self.check(&check, false);
         }
         if !self.waits(&check) {

@@ -47,6 +47,14 @@ pub(super) fn index_of(table: &BoundTable, id: TableId, dropped: &[TableId]) -> 
     })
 }
 
+/// Whether the EXCLUDE constraint of a secondary index is one that ON CONFLICT asks before a row is inserted.
+fn asks(insert: &Insert, number: usize) -> bool {
+    let wanted = insert.conflict.as_ref().map(|conflict| conflict.index);
+    let asked =
+        wanted.is_some_and(|wanted| wanted.is_none_or(|wanted| wanted == IndexRef::Secondary(number)));
+    asked && insert.table.desc.indexes[number].exclusion.is_some()
+}
+
 impl<'a, W: Worker> Exec<'a, W> {
     pub(super) fn insert(&mut self, insert: &Insert, next: Next<'_, 'a, W>) -> Result<()> {
         let chooses = insert.conflict.as_ref().is_some_and(|conflict| conflict.index.is_some());
@@ -176,14 +184,11 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Whether ON CONFLICT DO NOTHING leaves the row of the slots out for an EXCLUDE constraint.
     fn is_excluded(&mut self, insert: &Insert) -> Result<bool> {
-        let wanted = insert.conflict.as_ref().and_then(|conflict| conflict.index);
         for &number in &insert.checks.late {
-            let asked = wanted.is_none_or(|wanted| wanted == IndexRef::Secondary(number));
-            let desc = &insert.table.desc.indexes[number];
-            if !asked || desc.exclusion.is_none() {
+            if !asks(insert, number) {
                 continue;
             }
-            if desc.deferrable.is_some() {
+            if insert.table.desc.indexes[number].deferrable.is_some() {
                 return Err(late_arbiter());
             }
             let columns = insert.table.secondary[number].iter();
@@ -207,7 +212,8 @@ impl<'a, W: Worker> Exec<'a, W> {
             let values = self.key_values(&key.from_columns, &insert.row);
             self.note(Check::referring(key.clone(), values)?);
         }
-        for &number in &insert.checks.late {
+        // those that ON CONFLICT has asked have found nothing just before
+        for &number in insert.checks.late.iter().filter(|&&number| !asks(insert, number)) {
             let columns = insert.table.secondary[number].iter();
             let key = columns.map(|column| self.frame[insert.row[column.position]].clone()).collect();
             self.note_key(&insert.table, number, key)?;
