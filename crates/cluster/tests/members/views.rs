@@ -8,22 +8,36 @@ use scaledb_cluster::{
     Session, Settings, StartError,
 };
 use scaledb_scar::link::Incarnation;
-use scaledb_scar::{Answer, Body, Epoch, Kind, Message, NodeId, View, ViewNumber};
+use scaledb_scar::{Answer, Body, Epoch, Kind, Message, NodeId, View, ViewNumber, Why};
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, thread};
 use std::time::{Duration, Instant};
 
+/// Tries again what a change of view has ended, and of which nothing has happened.
+fn over_views<T>(mut once: impl FnMut() -> Result<T, Failed>) -> Result<T, Failed> {
+    loop {
+        match once() {
+            Err(Failed::Aborted(Why::View) | Failed::Unknown(Lost::Undone)) => {}
+            ended => return ended,
+        }
+    }
+}
+
 fn put(session: &mut Session, n: u64) -> Result<(), Failed> {
-    let mut txn = Txn::begin(session)?;
-    txn.put(key(n, 3, 1, n.to_be_bytes()), value(n))?;
-    txn.commit()
+    over_views(|| {
+        let mut txn = Txn::begin(session)?;
+        txn.put(key(n, 3, 1, n.to_be_bytes()), value(n))?;
+        txn.commit()
+    })
 }
 
 fn get(session: &mut Session, n: u64) -> Option<u64> {
-    let mut txn = Txn::begin(session).unwrap();
-    let value = txn.get(&key(n, 3, 1, n.to_be_bytes())).unwrap();
-    txn.commit().unwrap();
-    value.as_ref().map(number)
+    let read = over_views(|| {
+        let mut txn = Txn::begin(session)?;
+        let value = txn.get(&key(n, 3, 1, n.to_be_bytes()))?;
+        txn.commit().map(|()| value)
+    });
+    read.unwrap().as_ref().map(number)
 }
 
 fn until(what: &str, mut done: impl FnMut() -> bool) {
