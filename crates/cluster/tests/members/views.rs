@@ -62,7 +62,7 @@ fn a_member_that_is_cut_off_answers_nothing_and_the_others_go_on() {
     assert_eq!(alone, Err(Failed::Unknown(Lost::Left)));
     assert!(members[0].has_left() && members[0].halt().is_none_or(|halt| halt != Halt::NoReplica));
     let mut session = members[2].session();
-    assert_eq!(members[1].view().view.leader, NodeId(1));
+    until("another leads", || members[1].view().view.leader == NodeId(1));
     assert_eq!(get(&mut session, 1), Some(1));
     assert_eq!(get(&mut session, 3), None);
     put(&mut session, 3).unwrap();
@@ -72,7 +72,8 @@ fn a_member_that_is_cut_off_answers_nothing_and_the_others_go_on() {
 /// One that is busy with something large is not dead, and does not take the others for dead that it does not listen to.
 #[test]
 fn a_member_that_is_busy_for_long_is_not_put_out_and_puts_nobody_out() {
-    let silence = Duration::from_millis(400);
+    // a busy machine keeps a thread from its processor for some hundred milliseconds
+    let silence = Duration::from_secs(1);
     let settings = Settings { suspect_after: silence, heartbeat: silence / 10, ..settings() };
     let cluster = LocalCluster::start(settings, 3, 3, 1).unwrap();
     let members: Vec<Arc<Member>> = cluster.members().cloned().collect();
