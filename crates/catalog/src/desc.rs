@@ -1,5 +1,6 @@
 //! The descriptors.
 
+use crate::materialized::MaterializedDesc;
 use crate::routine::TriggerDesc;
 use scaledb_types::{EnumType, Label, Type};
 use serde::{Deserialize, Serialize};
@@ -285,6 +286,9 @@ pub struct TableDesc {
     /// The triggers, by name: they fire in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<TriggerDesc>,
+    /// What makes it a materialized view, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub materialized: Option<MaterializedDesc>,
     /// What COMMENT ON has said.
     #[serde(default)]
     pub comments: Vec<CommentDesc>,
@@ -313,7 +317,46 @@ pub enum About {
     Constraint(u32),
 }
 
+impl ColumnDesc {
+    /// A column that takes NULL, and has no default.
+    pub fn new(name: String, attnum: i16, type_oid: u32, typmod: i32) -> Self {
+        Self {
+            name,
+            attnum,
+            type_oid,
+            typmod,
+            not_null: false,
+            default: None,
+            identity: None,
+            generated: None,
+            hidden: false,
+            key: None,
+        }
+    }
+}
+
 impl TableDesc {
+    /// A table without columns, which the engine does not have yet.
+    pub fn new(oid: u32, schema: String, name: String) -> Self {
+        Self {
+            oid,
+            schema,
+            name,
+            columns: Vec::new(),
+            placement: None,
+            next_attnum: 1,
+            spread: Spread::default(),
+            engine: String::new(),
+            primary_key: None,
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            triggers: Vec::new(),
+            materialized: None,
+            comments: Vec::new(),
+        }
+    }
+
     /// Where the engine's table has the columns.
     pub fn placement(&self) -> Placement {
         self.placement.clone().unwrap_or_else(|| Placement {
@@ -596,6 +639,7 @@ impl Relation {
     /// What it is, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
+            Self::Table(table) if table.is_materialized() => "materialized view",
             Self::Table(_) => "table",
             Self::Sequence(_) => "sequence",
             Self::View(_) => "view",

@@ -16,6 +16,7 @@
 //! durable makes them durable. Expressions (defaults, checks, views) are kept as SQL text.
 
 mod desc;
+mod materialized;
 mod routine;
 mod snapshot;
 mod store;
@@ -25,6 +26,7 @@ pub use desc::{
     Identity, IndexDesc, Initially, KeyColumn, LabelDesc, Placement, PredicateDesc, PrimaryKeyDesc, Relation,
     SchemaDesc, SequenceDesc, Spread, TableDesc, ViewDesc,
 };
+pub use materialized::MaterializedDesc;
 pub use routine::{
     Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TriggerDesc, TriggerEvents,
     TriggerTiming, Volatility,

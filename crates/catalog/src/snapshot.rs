@@ -291,6 +291,11 @@ impl Catalog {
         })
     }
 
+    /// What all views and materialized views are defined by, by oid.
+    pub fn definitions(&self) -> impl Iterator<Item = Arc<ViewDesc>> {
+        self.by_oid.values().filter_map(Relation::definition)
+    }
+
     /// All tables, by oid.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDesc>> {
         self.by_oid.values().filter_map(|relation| match relation {

@@ -57,6 +57,8 @@ enum Later<'a> {
     ExcludingTable(&'a TableDesc),
     /// A table that has triggers.
     TriggeringTable(&'a TableDesc),
+    /// A materialized view: a table that nobody writes to.
+    MaterializedView(&'a TableDesc),
     /// An enum type.
     Enum(&'a EnumDesc),
     /// A schema.
@@ -71,6 +73,7 @@ enum Later<'a> {
 #[derive(Deserialize)]
 enum Descriptor {
     #[serde(alias = "ComputingTable", alias = "TriggeringTable", alias = "ExcludingTable")]
+    #[serde(alias = "MaterializedView")]
     Table(Arc<TableDesc>),
     Sequence(Arc<SequenceDesc>),
     View(Arc<ViewDesc>),
@@ -84,6 +87,9 @@ enum Descriptor {
 fn text(relation: &Relation) -> serde_json::Result<String> {
     // the latest first: who knows a name knows what the names behind it are for
     match relation {
+        Relation::Table(table) if table.is_materialized() => {
+            serde_json::to_string(&Later::MaterializedView(table))
+        }
         Relation::Table(table) if table.indexes.iter().any(|index| index.exclusion.is_some()) => {
             serde_json::to_string(&Later::ExcludingTable(table))
         }
@@ -399,6 +405,7 @@ fn open_table<E: Engine>(engine: &E, name: &str, columns: Vec<Column>) -> Result
 mod tests {
     use super::*;
     use crate::desc::{ExclusionDesc, IndexDesc, KeyColumn};
+    use crate::materialized::MaterializedDesc;
 
     /// Relations as versions had them that could not compute columns.
     #[derive(Debug, Deserialize)]
@@ -448,6 +455,19 @@ mod tests {
         let later = text(&excluding).expect("it can be written");
         assert!(later.starts_with("{\"ExcludingTable\""), "a version that checks no rows would read {later}");
         assert_eq!(read(&later), excluding);
+        let Relation::Table(table) = &excluding else { panic!("a table") };
+        let mut desc = (**table).clone();
+        desc.materialized = Some(MaterializedDesc {
+            query: "SELECT 1 AS a".to_owned(),
+            uses: Vec::new(),
+            path: vec!["public".to_owned()],
+            known: Vec::new(),
+            populated: false,
+        });
+        let materialized = Relation::Table(Arc::new(desc));
+        let latest = text(&materialized).expect("it can be written");
+        assert!(latest.starts_with("{\"MaterializedView\""), "a version would write to {latest}");
+        assert_eq!(read(&latest), materialized);
         // as versions wrote it for some days that compute columns
         let named = kept.replace("ComputingTable", "Table");
         assert_eq!(read(&named), computing);

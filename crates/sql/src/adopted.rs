@@ -139,6 +139,7 @@ pub(crate) fn describe<W: Worker>(
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
+        materialized: None,
     })));
     Ok(None)
 }
@@ -329,6 +330,9 @@ pub(crate) fn read_only(catalog: &Catalog, desc: &TableDesc, info: &TableInfo) -
     }
     if let Some(column) = desc.columns.iter().find(|column| column.generated.is_some()) {
         return Some(format!("its column \"{}\" is a generated one", column.name));
+    }
+    if desc.is_materialized() {
+        return Some("it is a materialized view".to_owned());
     }
     if let Some(trigger) = desc.triggers.first() {
         return Some(format!("it has the trigger \"{}\"", trigger.name));

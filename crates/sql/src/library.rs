@@ -141,6 +141,9 @@ impl<E: Engine> Database<E> {
         // behind the lock: a change that was not in force before waits for it
         let catalog = shared.catalog();
         let desc = match catalog.lookup(SCHEMA, name)? {
+            Relation::Table(desc) if desc.is_unpopulated() => {
+                return Some(Err("is a materialized view that has not been populated".to_owned()));
+            }
             Relation::Table(desc) => desc,
             other => return Some(Err(format!("is a {} of SQL, not a table", other.kind()))),
         };
@@ -242,9 +245,7 @@ fn user(catalog: &Catalog, desc: &TableDesc) -> Option<String> {
         return Some(format!("is referred to by the foreign key \"{}\"", reference.constraint().name));
     }
     catalog.relations().find_map(|relation| match relation {
-        Relation::View(view) if view.uses.contains(&desc.oid) => {
-            Some(format!("is read by the view \"{}\"", view.name))
-        }
+        view if view.reads(desc.oid) => Some(format!("is read by the {} \"{}\"", view.kind(), view.name())),
         Relation::Sequence(sequence) if sequence.owned_by.is_some_and(|(table, _)| table == desc.oid) => {
             Some(format!("owns the sequence \"{}\"", sequence.name))
         }

@@ -311,10 +311,18 @@ impl Binder<'_> {
         {
             return self.cte_table(&cte, alias);
         }
-        match self.find_relation(schema.as_deref(), &name) {
+        let found = self.find_relation(schema.as_deref(), &name);
+        let found = match found {
+            Some(Relation::Table(desc)) if marked::is_materialized(object) => {
+                desc.definition().map(Relation::View)
+            }
+            found => found,
+        };
+        match found {
             Some(Relation::Table(desc)) => {
                 self.note_relation(object, desc.oid);
                 let alias_name = alias.map_or_else(|| name.clone(), |alias| fold(&alias.name));
+                self.read_materialized(&desc, &alias_name)?;
                 let mut leaf = self.scan_of(desc.oid, &alias_name)?;
                 let columns = self.scope_columns(&leaf)?;
                 self.lock_leaf(&mut leaf, &alias_name);

@@ -95,6 +95,11 @@ impl Locking {
         own.map(|clause| (clause.strength, clause.policy)).reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
     }
 
+    /// Whether the clauses lock rows of a table.
+    pub(super) fn locks(&self, alias: &str) -> bool {
+        self.of(alias).is_some()
+    }
+
     /// The clauses for a query that stands in FROM under this name.
     pub(super) fn within(&self, alias: &str) -> Vec<Clause> {
         self.of(alias).map(|(strength, policy)| Clause { strength, policy, of: None }).into_iter().collect()

@@ -15,6 +15,7 @@ mod grouping;
 pub(crate) mod labels;
 pub(crate) mod literal;
 pub(crate) mod lock;
+mod materialized;
 pub(crate) mod names;
 pub(crate) mod noted;
 mod operator;
@@ -156,6 +157,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) estimates: Vec<(Arc<BoundTable>, f64)>,
     /// Views and sequences that the plan depends on.
     pub(crate) relations: Vec<u32>,
+    /// Whether it reads a materialized view that has no rows yet.
+    pub(crate) unpopulated: bool,
     /// Whether the plan reads the system catalogs.
     pub(crate) whole_catalog: bool,
     pub(crate) depth: usize,
@@ -243,6 +246,7 @@ impl<'b> Binder<'b> {
             tables: Vec::new(),
             estimates: Vec::new(),
             relations: Vec::new(),
+            unpopulated: false,
             whole_catalog: false,
             known_columns: Vec::new(),
             noted: None,
@@ -349,6 +353,7 @@ impl<'b> Binder<'b> {
             estimates: self.estimates,
             compared: AtomicU64::new(0),
             relations: self.relations,
+            unpopulated: self.unpopulated,
             whole_catalog: self.whole_catalog,
             writes: writes || self.writes,
             locks: self.locks.map(crate::parse::locking::Strength::statement),

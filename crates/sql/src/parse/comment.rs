@@ -51,7 +51,11 @@ pub(crate) enum Subject {
 pub(super) fn comment(at: &mut Cursor<'_>) -> Result<Comment> {
     at.expect("on")?;
     let kinds = ["table", "view", "sequence", "index"];
-    let subject = if let Some(kind) = kinds.into_iter().find(|kind| at.accept(kind)) {
+    let subject = if at.accept("materialized") {
+        at.expect("view")?;
+        let (schema, name) = qualified(at)?;
+        Subject::Relation { kind: "materialized view", schema, name }
+    } else if let Some(kind) = kinds.into_iter().find(|kind| at.accept(kind)) {
         let (schema, name) = qualified(at)?;
         Subject::Relation { kind, schema, name }
     } else if at.accept("column") {

@@ -10,6 +10,7 @@
 //!  ON CONFLICT (a) WHERE b DO NOTHING                ON CONFLICT (a) DO UPDATE SET "" = (b)
 //!  ON CONFLICT (a, f(b)) DO UPDATE SET a = 1         ON CONFLICT ("") DO UPDATE SET ""."TARGET" = (a), ""."TARGET" = (f(b)), a = 1
 //!  SELECT (f(x)).*                                   SELECT (f(x)).""
+//!  the query of m, and m as a target of REFRESH      ""."MATERIALIZED"."s"."m", see `materialized`
 //!  EXCLUDE (a WITH =)                                CHECK (""."EXCLUDE"(..)), see `exclude`
 //! ```
 //!
@@ -37,6 +38,9 @@ pub(crate) const USER: &str = "USER";
 
 /// What the names of DROP INDEX CONCURRENTLY begin with.
 pub(crate) const CONCURRENTLY: &str = "CONCURRENTLY";
+
+/// What the name of a materialized view has before its schema where REFRESH reads its query, and writes to it.
+pub(crate) const MATERIALIZED: &str = "MATERIALIZED";
 
 /// What stands for the default of DROP EXPRESSION.
 const EXPRESSION: &str = "EXPRESSION";
@@ -95,6 +99,16 @@ pub(crate) fn mark_of(name: &ObjectName) -> Option<&str> {
             Some(&mark.value)
         }
         _ => None,
+    }
+}
+
+/// Whether a name is that of a materialized view in a statement of REFRESH.
+pub(crate) fn is_materialized(name: &ObjectName) -> bool {
+    match &name.0[..] {
+        [ObjectNamePart::Identifier(none), ObjectNamePart::Identifier(mark), _, _] => {
+            none.value.is_empty() && mark.value == MATERIALIZED
+        }
+        _ => false,
     }
 }
 

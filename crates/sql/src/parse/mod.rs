@@ -15,6 +15,7 @@ pub mod lex;
 pub(crate) mod like;
 pub(crate) mod locking;
 pub(crate) mod marked;
+pub(crate) mod materialized;
 pub(crate) mod merge;
 pub(crate) mod named;
 mod nesting;

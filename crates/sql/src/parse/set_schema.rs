@@ -19,11 +19,13 @@ pub(crate) struct SetSchema {
 pub(crate) enum Kind {
     Table,
     View,
+    Materialized,
     Sequence,
     Type,
 }
 
 impl Kind {
+    /// Those that one word says.
     const ALL: [Self; 4] = [Self::Table, Self::View, Self::Sequence, Self::Type];
 
     /// Its word in statements and messages.
@@ -31,6 +33,7 @@ impl Kind {
         match self {
             Self::Table => "table",
             Self::View => "view",
+            Self::Materialized => "materialized view",
             Self::Sequence => "sequence",
             Self::Type => "type",
         }
@@ -41,6 +44,7 @@ impl Kind {
         match self {
             Self::Table => "ALTER TABLE",
             Self::View => "ALTER VIEW",
+            Self::Materialized => "ALTER MATERIALIZED VIEW",
             Self::Sequence => "ALTER SEQUENCE",
             Self::Type => "ALTER TYPE",
         }

@@ -18,7 +18,6 @@ const NAMES: &[&str] = &[
     "alter group",
     "alter language",
     "alter large object",
-    "alter materialized view",
     "alter operator",
     "alter policy",
     "alter publication",
@@ -79,7 +78,6 @@ const NAMES: &[&str] = &[
     "load",
     "prepare transaction",
     "reassign owned",
-    "refresh materialized view",
     "rollback prepared",
     "security label",
 ];

@@ -108,6 +108,7 @@ pub(crate) enum Utility {
     /// ALTER TYPE.
     AlterType(super::alter_type::AlterType),
     SetSchema(super::set_schema::SetSchema),
+    Materialized(Box<super::materialized::Materialized>),
     /// DO.
     Do(Box<super::plpgsql::Program>),
     CreateRoutine(Box<super::routine::CreateRoutine>),
@@ -206,6 +207,9 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "alter" if super::set_schema::is_set_schema(text) => {
             |at| Ok(Utility::SetSchema(super::set_schema::set_schema(at)?))
         }
+        "create" if super::materialized::is_about(text) => super::materialized::create,
+        "refresh" if super::materialized::is_about(text) => super::materialized::refresh,
+        "alter" if super::materialized::is_about(text) => super::materialized::alter,
         "alter" if super::routine::is_about_routines(text) => {
             |at| Ok(Utility::AlterRoutine(Box::new(super::routine::alter(at)?)))
         }

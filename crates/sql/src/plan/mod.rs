@@ -367,6 +367,8 @@ pub(crate) struct Plan {
     pub(crate) conflicts: bool,
     /// Whether it calls functions that may write: a scan has found all of its rows before they see the first.
     pub(crate) calls: bool,
+    /// Whether it reads a materialized view that has no rows yet: it is not to be run.
+    pub(crate) unpopulated: bool,
     /// Whether it would be another one if it knew the values of parameters.
     pub(crate) wants_values: bool,
 }

@@ -97,6 +97,10 @@ impl<E: Engine> Session<E> {
             let what = format!("relation \"{name}\" does not exist");
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
         };
+        if desc.is_materialized() {
+            let what = format!("cannot copy to materialized view \"{name}\"");
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+        }
         let table = self.table(desc.oid)?;
         let columns = &self.columns_to_copy(schema.as_deref(), name, columns)?;
         let mut positions = Vec::new();
@@ -158,6 +162,11 @@ impl<E: Engine> Session<E> {
     fn columns_to_copy(&self, schema: Option<&str>, name: &str, named: &[String]) -> Result<Vec<String>> {
         let found = find_relation(&self.state.catalog, &self.state.path, schema, name);
         let Some(scaledb_catalog::Relation::Table(desc)) = found else { return Ok(named.to_vec()) };
+        if desc.is_materialized() {
+            let what = format!("cannot copy from materialized view \"{name}\"");
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
+                .hint("Try the COPY (SELECT ...) TO variant."));
+        }
         let is_generated =
             |name: &String| desc.column(name).is_some_and(|at| desc.columns[at].generated.is_some());
         if let Some(name) = named.iter().find(|name| is_generated(name)) {

@@ -6,6 +6,7 @@ use crate::api::{Column, Executed, RowSink, Tag};
 use crate::exec::measure::Measures;
 use crate::explain::{Explained, Reaching, Summary, describe};
 use crate::parse::explain::{Format, Options};
+use crate::parse::materialized::Materialized;
 use crate::parse::utility::Utility;
 use crate::plan::Plan;
 use crate::plan::cache::{Action, Held};
@@ -110,9 +111,18 @@ impl<E: Engine> Session<E> {
     ) -> Result<(Explained, u64)> {
         let not_run = || SqlError::internal("a plan that was not run");
         let whole = self.compile(text, types)?;
-        if let Action::Ddl(statement) = &whole.action {
+        let is_change = match &whole.action {
+            Action::Ddl(_) => true,
+            Action::Utility(utility) => matches!(utility, Utility::Materialized(_)),
+            _ => false,
+        };
+        if is_change {
             self.explaining = Some(Box::new(Explaining::new(options)));
-            let result = self.run_change(alone, |session| session.change(statement));
+            let result = self.run_change(alone, |session| match &whole.action {
+                Action::Ddl(statement) => session.change(statement),
+                Action::Utility(Utility::Materialized(statement)) => session.change_materialized(statement),
+                _ => Err(unexplained()),
+            });
             let explaining = self.explaining.take();
             result?;
             // a table that was there already is left as it is
@@ -139,6 +149,10 @@ impl<E: Engine> Session<E> {
                 let text = text.clone();
                 Ok((self.compile(&text, &[])?, Vec::new()))
             }
+            Action::Utility(Utility::Materialized(statement)) => match &**statement {
+                Materialized::Create(create) => Ok((self.query_of(create)?, Vec::new())),
+                _ => Err(unexplained()),
+            },
             Action::Ddl(statement) => match &**statement {
                 Statement::CreateTable(create) => {
                     let query = create.query.as_ref().ok_or_else(unexplained)?;

@@ -212,6 +212,7 @@ impl<E: Engine> Session<E> {
                 | Utility::AlterSequence(_)
                 | Utility::AlterType(_)
                 | Utility::SetSchema(_)
+                | Utility::Materialized(_)
                 | Utility::CreateRoutine(_)
                 | Utility::DropRoutines(_)
                 | Utility::AlterRoutine(_)

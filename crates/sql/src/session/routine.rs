@@ -162,6 +162,7 @@ impl<E: Engine> Session<E> {
             Utility::AlterSequence(_)
                 | Utility::AlterType(_)
                 | Utility::SetSchema(_)
+                | Utility::Materialized(_)
                 | Utility::Analyze(_)
                 | Utility::Comment(_)
                 | Utility::Lock { .. }

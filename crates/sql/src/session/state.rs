@@ -3,6 +3,7 @@
 mod facts;
 mod host;
 mod locks;
+mod populated;
 mod routines;
 mod sequences;
 mod tables;

@@ -82,6 +82,9 @@ impl<E: Engine> Session<E> {
                 return self.run_change(alone, |session| session.alter_sequence(alter));
             }
             Utility::Do(program) => return self.do_block(program, alone),
+            Utility::Materialized(statement) => {
+                return self.run_materialized(statement, alone);
+            }
             Utility::SetSchema(set) => return self.run_change(alone, |session| session.set_schema(set)),
             Utility::CreateRoutine(create) => {
                 return self.run_change(alone, |session| session.create_routine(create));

@@ -239,10 +239,11 @@ impl<E: Engine> Session<E> {
             let catalog = &self.state.catalog;
             let found = find_relation(catalog, &self.state.path, schema.as_deref(), name);
             let table = match found {
-                Some(Relation::Table(table)) => table.oid,
-                Some(_) => {
+                Some(Relation::Table(table)) if !table.is_materialized() => table.oid,
+                Some(other) => {
                     let what = format!("cannot lock relation \"{name}\"");
-                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+                    let detail = format!("This operation is not supported for {}s.", other.kind());
+                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what).detail(detail));
                 }
                 None => {
                     let what = format!("relation \"{name}\" does not exist");

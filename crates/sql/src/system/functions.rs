@@ -119,14 +119,17 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             let pretty = args.get(1).is_some_and(Value::is_true);
             oid.and_then(|oid| constraint_definition(facts, oid, pretty)).map_or(Value::Null, Value::from)
         }
-        "pg_get_viewdef" => match named_oid(facts, &args[0])?.and_then(|oid| catalog.get(oid)) {
-            Some(Relation::View(view)) => Value::from(format!("{};", seen_query(facts, view)?)),
-            _ => Value::Null,
-        },
+        "pg_get_viewdef" => {
+            let relation = named_oid(facts, &args[0])?.and_then(|oid| catalog.get(oid));
+            match relation.and_then(Relation::definition) {
+                Some(view) => Value::from(format!("{};", seen_query(facts, &view)?)),
+                None => Value::Null,
+            }
+        }
         "pg_get_ruledef" => {
-            let mut views = catalog.views();
+            let mut views = catalog.definitions();
             let found = views.find(|view| Some(rule_of(view.oid)) == oid);
-            found.map_or(Ok(Value::Null), |view| rule(facts, view, args.get(1)))?
+            found.map_or(Ok(Value::Null), |view| rule(facts, &view, args.get(1)))?
         }
         // there are no such objects
         "pg_operator_is_visible"

@@ -20,6 +20,7 @@ mod hostile;
 mod isolation;
 mod library;
 mod locks;
+mod matviews;
 mod merge;
 mod messages;
 mod notifications;

@@ -608,6 +608,32 @@ fn a_statement_is_cancelled_while_it_writes<E: Engine>(db: Database<E>) {
     assert_eq!(db.query_memory(), 0);
 }
 
+fn materialized_views_are_as_in_memory<E: Engine>(db: Database<E>) {
+    small(&db);
+    let large = acc();
+    let (s, l) = (&mut small_session(&db), &mut session(&large));
+    ok(l, ROWS);
+    for sql in [
+        "create materialized view m as select * from t order by b, id desc",
+        "create unique index on m (id)",
+        "update t set b = 'other', h = '{}' where id % 100 = 0; refresh materialized view m",
+        "update t set c = c * 1.00, g = g || 1 where id % 50 = 1; delete from t where id % 50 = 2",
+        "refresh materialized view concurrently m",
+        "insert into t select id + 10000, a, b, c, d, e, f, g, h, i, j, k from t",
+        "refresh materialized view concurrently m",
+        "refresh materialized view m",
+    ] {
+        ok(s, sql);
+        ok(l, sql);
+        let look = "select id, a, b, c, g, h from m where id % 25 < 3 order by id limit 300";
+        assert!(ok(s, look).rows == ok(l, look).rows, "{sql}");
+        let count = "select count(*) from m";
+        assert_eq!(text(s, count), text(l, count), "{sql}");
+        assert_eq!(counter(s, "bytes in temporary files now"), 0, "{sql}");
+    }
+    assert!(counter(s, "temporary files") > 0);
+}
+
 on_each_engine!(
     sorts_are_as_in_memory,
     explain_says_what_was_written,
@@ -622,6 +648,7 @@ on_each_engine!(
     windows_are_as_in_memory,
     kept_rows_are_as_in_memory,
     rows_to_insert_are_as_in_memory,
+    materialized_views_are_as_in_memory,
     many_runs_are_merged_in_passes,
     failures_are_clean,
     limits_of_files_are_kept,

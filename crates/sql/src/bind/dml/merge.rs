@@ -5,6 +5,7 @@ use super::{Found, Generated};
 use crate::bind::names::split;
 use crate::bind::{Binder, Bound};
 use crate::optimize::{self, Asked};
+use crate::parse::marked;
 use crate::parse::merge::is_nothing;
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
@@ -130,7 +131,9 @@ impl Binder<'_> {
         let (schema, name) = split(object)?;
         let relation = self.relation(schema.as_deref(), &name);
         let kind = match relation.map_err(|error| self.at(object.span(), error))? {
-            Relation::Table(_) => return Ok(()),
+            Relation::Table(table) if !table.is_materialized() || marked::is_materialized(object) => {
+                return Ok(());
+            }
             other => other.kind(),
         };
         let what = format!("cannot execute MERGE on relation \"{name}\"");

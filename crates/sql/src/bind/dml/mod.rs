@@ -9,7 +9,7 @@ use super::names::{Naming, fold, split};
 use super::scope::{Scope, ScopeColumn};
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::optimize;
-use crate::parse::elements;
+use crate::parse::{elements, marked};
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
 use crate::plan::trigger::{Event, Triggers};
@@ -59,7 +59,7 @@ impl Binder<'_> {
     fn target(&mut self, object: &ast::ObjectName) -> Result<Arc<BoundTable>> {
         let (schema, name) = split(object)?;
         match self.relation(schema.as_deref(), &name).map_err(|error| self.at(object.span(), error))? {
-            Relation::Table(desc) => {
+            Relation::Table(desc) if !desc.is_materialized() || marked::is_materialized(object) => {
                 let table = self.lookup.table(desc.oid)?;
                 if !self.tables.iter().any(|(known, _)| *known == desc.oid) {
                     self.tables.push((desc.oid, table.info.id));

@@ -11,13 +11,12 @@ use crate::api::Tag;
 use crate::bind::names::{fold, split};
 use crate::plan::BoundTable;
 use constraint::no_constraint;
-use scaledb_catalog::{Relation, TableDesc, ViewDesc};
+use scaledb_catalog::{Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{
     AlterIndexOperation, AlterTable, AlterTableOperation, ObjectName, Owner, RenameTableNameKind,
 };
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl<E: Engine> Session<E> {
@@ -46,6 +45,7 @@ impl<E: Engine> Session<E> {
         self.check_not_pending(oid, "ALTER TABLE")?;
         for operation in &alter.operations {
             let table = self.table(oid)?;
+            self.may_alter(&table, operation)?;
             self.alter_one(&table, operation)?;
         }
         self.keep_views(oid, &alter.operations)?;
@@ -59,11 +59,12 @@ impl<E: Engine> Session<E> {
     /// 2BP01 and 0A000.
     fn keep_views(&mut self, oid: u32, operations: &[AlterTableOperation]) -> Result<()> {
         let catalog = self.state.catalog.clone();
-        for view in catalog.views().filter(|view| view.uses.contains(&oid)) {
+        for view in catalog.definitions().filter(|view| view.uses.contains(&oid)) {
             // gone with another one
-            if self.state.catalog.get(view.oid).is_none() || self.means_the_same(view) {
+            if self.state.catalog.get(view.oid).is_none() || self.means_the_same(&view) {
                 continue;
             }
+            let called = self.kind_and_name(&view);
             let dropped = operations.iter().find_map(|operation| match operation {
                 AlterTableOperation::DropColumn { column_names, drop_behavior, .. } => {
                     Some((column_names.first().map(fold).unwrap_or_default(), *drop_behavior))
@@ -73,17 +74,19 @@ impl<E: Engine> Session<E> {
             let name = catalog.get(oid).map(Relation::name).unwrap_or_default();
             match dropped {
                 Some((_, Some(sqlparser::ast::DropBehavior::Cascade))) => {
-                    let mut cascaded = vec![format!("view {}", view.name)];
-                    self.drop_relation(&Relation::View(view.clone()), &[], true, &mut cascaded)?;
+                    let mut cascaded = vec![called];
+                    if let Some(relation) = self.state.catalog.get(view.oid).cloned() {
+                        self.drop_relation(&relation, &[], true, &mut cascaded)?;
+                    }
                     self.tell_of_cascade(&cascaded);
                 }
                 Some((column, _)) => {
                     let what = format!("column {column} of table {name}");
-                    return Err(depends(&what, &format!("view {}", view.name)));
+                    return Err(depends(&what, &called));
                 }
                 None if operations.iter().any(|o| matches!(o, AlterTableOperation::AlterColumn { .. })) => {
                     let what = "cannot alter type of a column used by a view or rule";
-                    let detail = format!("view {} depends on a column of table {name}", view.name);
+                    let detail = format!("{called} depends on a column of table {name}");
                     return Err(SqlError::unsupported(what).detail(detail));
                 }
                 None => {
@@ -94,22 +97,6 @@ impl<E: Engine> Session<E> {
             }
         }
         Ok(())
-    }
-
-    /// Whether the query of a view still has the columns that it had, and from the same relations.
-    pub(super) fn means_the_same(&mut self, view: &ViewDesc) -> bool {
-        let quoted = |name: &str| name.replace('"', "\"\"");
-        let text = format!("SELECT * FROM \"{}\".\"{}\"", quoted(&view.schema), quoted(&view.name));
-        let Ok(compiled) = self.compile(&text, &[]) else { return false };
-        let crate::plan::cache::Action::Plan(plan) = &compiled.action else { return false };
-        let named = plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied());
-        // types and routines are among them that expressions of tables name, as the condition of an index does
-        let catalog = &self.state.catalog;
-        let other = |oid: u32| catalog.enum_of(oid).is_some() || catalog.routine(oid).is_some();
-        let named: BTreeSet<u32> = named.filter(|oid| *oid != view.oid && !other(*oid)).collect();
-        let columns = compiled.columns.iter().flatten().map(|column| (column.ty.oid(), column.ty.typmod));
-        columns.eq(view.columns.iter().map(|(_, oid, typmod)| (*oid, *typmod)))
-            && named == view.uses.iter().copied().filter(|oid| !other(*oid)).collect()
     }
 
     /// OWNER TO, which can only name the current user.

@@ -243,6 +243,10 @@ impl<E: Engine> Session<E> {
         }
         let (_, referred_name) = crate::bind::names::split(&key.foreign_table)?;
         let to = match self.lookup(&key.foreign_table)? {
+            Some(scaledb_catalog::Relation::Table(to)) if to.is_materialized() => {
+                let what = format!("referenced relation \"{}\" is not a table", to.name);
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+            }
             Some(scaledb_catalog::Relation::Table(to)) if to.oid != desc.oid => to,
             None if referred_name != desc.name => {
                 let what = format!("relation \"{referred_name}\" does not exist");

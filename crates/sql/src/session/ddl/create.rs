@@ -1,6 +1,7 @@
 //! CREATE TABLE, INDEX, VIEW.
 
 use super::super::Session;
+use super::definition::Definition;
 use super::generated::unqualified;
 use super::sequence::{new_sequence, next_of};
 use super::spread::Asked;
@@ -8,9 +9,8 @@ use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{is_temporary, split};
 use crate::parse::like::like_of;
-use crate::parse::marked;
 use crate::parse::sequence::split_name;
-use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, Spread, TableDesc, ViewDesc};
+use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
@@ -50,22 +50,7 @@ impl<E: Engine> Session<E> {
             }
             return Err(taken);
         }
-        let mut desc = TableDesc {
-            oid: self.state.shared.new_oid(),
-            schema,
-            name,
-            columns: Vec::new(),
-            placement: None,
-            spread: Spread::default(),
-            next_attnum: 1,
-            engine: String::new(),
-            primary_key: None,
-            indexes: Vec::new(),
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-            triggers: Vec::new(),
-            comments: Vec::new(),
-        };
+        let mut desc = TableDesc::new(self.state.shared.new_oid(), schema, name);
         if let Some(action) = create.on_commit {
             self.on_commit(desc.oid, action);
         }
@@ -309,31 +294,21 @@ impl<E: Engine> Session<E> {
 
     pub(super) fn create_view(&mut self, create: &CreateView) -> Result<Tag> {
         if create.materialized {
-            return Err(SqlError::unsupported("materialized views are not supported"));
+            // OR REPLACE and TEMPORARY are not for those
+            let what = "syntax error at or near \"MATERIALIZED\"";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
         }
         let text = create.query.to_string();
         let compiled = self.compile(&text, &[])?;
         let crate::plan::cache::Action::Plan(plan) = &compiled.action else {
             return Err(SqlError::unsupported("views must not contain SELECT INTO"));
         };
-        let uses: Vec<u32> =
-            plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied()).collect();
         if create.columns.len() > compiled.columns.iter().flatten().count() {
             let what = "CREATE VIEW specifies more column names than columns";
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
         }
         let (schema, name) = split(&create.name)?;
-        let tables = plan.tables.iter().filter_map(|(oid, _)| self.state.catalog.table(*oid));
-        let views = plan.relations.iter().filter_map(|&oid| match self.state.catalog.get(oid) {
-            // as if its columns had numbers from 1
-            Some(Relation::View(view)) => Some((oid, i16::try_from(view.columns.len() + 1).ok()?)),
-            _ => None,
-        });
-        let known = tables.map(|table| (table.oid, table.next_attnum)).chain(views).collect();
-        let of_temporary = uses
-            .iter()
-            .filter_map(|&oid| self.state.catalog.get(oid))
-            .any(|relation| is_temporary(relation.schema()));
+        let of_temporary = self.is_of_temporary(plan);
         if of_temporary && !create.temporary {
             self.skip(&format!("view \"{name}\" will be a temporary view"), SqlState::WARNING);
         }
@@ -348,6 +323,10 @@ impl<E: Engine> Session<E> {
                     oid = view.oid;
                     comments.clone_from(&view.comments);
                     replaced = Some(view.clone());
+                }
+                Some(_) if create.or_replace => {
+                    let what = format!("\"{name}\" is not a view");
+                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
                 }
                 _ if create.if_not_exists => return Ok(Tag::plain("CREATE VIEW")),
                 _ => return Err(self.name_is_taken(&schema, &name)),
@@ -368,9 +347,7 @@ impl<E: Engine> Session<E> {
         if let Some(replaced) = replaced {
             may_replace(&replaced.columns, &columns)?;
         }
-        let hidden = |known: &String| known == "pg_catalog" || is_temporary(known) && !is_temporary(&schema);
-        let path = self.state.path.iter().filter(|known| !hidden(known)).cloned().collect();
-        let query = marked::with_stars(&self.kept_query(&text));
+        let Definition { query, uses, path, known } = self.definition(&text, plan, &schema);
         let view = ViewDesc { oid, schema, name, columns, query, uses, path, known, comments };
         self.put(Relation::View(Arc::new(view)))?;
         Ok(Tag::plain("CREATE VIEW"))
@@ -474,7 +451,7 @@ fn is_serial(ty: &DataType) -> bool {
 ///
 /// # Errors
 /// 42P16 for a type that no column has.
-fn pseudo_type(column: &str, ty: Type) -> SqlError {
+pub(super) fn pseudo_type(column: &str, ty: Type) -> SqlError {
     let what = format!("column \"{column}\" has pseudo-type {}", ty.sql_name());
     SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what)
 }

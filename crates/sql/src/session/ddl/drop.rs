@@ -45,6 +45,7 @@ impl<E: Engine> Session<E> {
         let (word, tag) = match kind {
             ObjectType::Table => ("table", "DROP TABLE"),
             ObjectType::View => ("view", "DROP VIEW"),
+            ObjectType::MaterializedView => ("materialized view", "DROP MATERIALIZED VIEW"),
             ObjectType::Sequence => ("sequence", "DROP SEQUENCE"),
             ObjectType::Index => ("index", "DROP INDEX"),
             ObjectType::Schema => return self.drop_schemas(if_exists, names, cascade),
@@ -122,7 +123,7 @@ impl<E: Engine> Session<E> {
             .state
             .catalog
             .relations()
-            .filter(|other| matches!(other, Relation::View(v) if v.uses.contains(&oid)))
+            .filter(|other| other.reads(oid))
             .filter(|other| other.oid() != oid && !together.contains(&other.oid()))
             .cloned()
             .collect();
@@ -133,12 +134,16 @@ impl<E: Engine> Session<E> {
         }
         for view in views {
             if !cascade {
-                return Err(depends(&what, &format!("view {}", view.name())));
+                return Err(depends(&what, &format!("{} {}", view.kind(), view.name())));
             }
             if self.state.catalog.get(view.oid()).is_some() {
-                cascaded.push(format!("view {}", view.name()));
+                cascaded.push(format!("{} {}", view.kind(), view.name()));
             }
             self.drop_relation(&view, together, true, cascaded)?;
+        }
+        // a view that reads it, and that it reads, may have taken it along
+        if self.state.catalog.get(oid).is_none() && matches!(relation, Relation::Table(_)) {
+            return Ok(());
         }
         self.drop_routines_over(&what, |desc| desc.returns == Returned::Row(oid), cascade, cascaded)?;
         if let Relation::Sequence(sequence) = relation {
@@ -266,7 +271,12 @@ impl<E: Engine> Session<E> {
         self.ensure_begun()?;
         let mut tables = Vec::new();
         for target in &truncate.table_names {
-            tables.push(self.lookup_table(&target.name)?);
+            let table = self.lookup_table(&target.name)?;
+            if table.desc.is_materialized() {
+                let what = format!("\"{}\" is not a table", table.desc.name);
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+            }
+            tables.push(table);
         }
         // those that refer to the tables must go along
         let mut at = 0;
@@ -329,7 +339,7 @@ impl<E: Engine> Session<E> {
 
     /// Gives tables of many rows new, empty ones of the engine; the old ones are emptied behind the commit. The oids of
     /// those that were replaced.
-    fn replace_large(&mut self, tables: &[Arc<BoundTable>]) -> Result<Vec<u32>> {
+    pub(super) fn replace_large(&mut self, tables: &[Arc<BoundTable>]) -> Result<Vec<u32>> {
         let mut large = Vec::new();
         for table in tables {
             // the library names a table of the engine by its id

@@ -150,7 +150,7 @@ impl<E: Engine> Session<E> {
             let mut view = (*view).clone();
             view.query = change(None, &view.query);
             let view = Arc::new(view);
-            self.put(Relation::View(view.clone()))?;
+            self.put_definition(&view)?;
             changed.push(view);
         }
         for view in changed {
@@ -174,12 +174,13 @@ impl<E: Engine> Session<E> {
         related.insert(desc.oid);
         let mut views: Vec<Arc<ViewDesc>> = Vec::new();
         loop {
-            let uses = |view: &&Arc<ViewDesc>| {
-                !related.contains(&view.oid) && view.uses.iter().any(|oid| related.contains(oid))
+            let uses = |view: &Arc<ViewDesc>| {
+                !views.iter().any(|known| known.oid == view.oid)
+                    && view.uses.iter().any(|oid| related.contains(oid))
             };
-            let Some(view) = catalog.views().find(uses) else { return views };
+            let Some(view) = catalog.definitions().find(uses) else { return views };
             related.insert(view.oid);
-            views.push(view.clone());
+            views.push(view);
         }
     }
 
@@ -219,6 +220,18 @@ impl<E: Engine> Session<E> {
         for table in &tables {
             let columns = table.visible().filter(|column| has(column.type_oid));
             let columns: Vec<String> = columns.map(|column| column.name.clone()).collect();
+            if table.is_materialized() {
+                if columns.is_empty() || self.state.catalog.get(table.oid).is_none() {
+                    continue;
+                }
+                let user = format!("materialized view {}", table.name);
+                if !cascade {
+                    return Err(depends(&what, &user));
+                }
+                cascaded.push(user);
+                self.drop_relation(&Relation::Table(table.clone()), &[], true, cascaded)?;
+                continue;
+            }
             for column in columns {
                 let user = format!("column {column} of table {}", table.name);
                 if !cascade {
@@ -233,13 +246,9 @@ impl<E: Engine> Session<E> {
                 cascaded.push(user);
             }
         }
-        let user = self
-            .state
-            .catalog
-            .relations()
-            .find(|relation| matches!(relation, Relation::View(view) if view.uses.contains(&desc.oid)));
+        let user = self.state.catalog.relations().find(|relation| relation.reads(desc.oid));
         if let Some(view) = user.filter(|_| !cascade) {
-            return Err(depends(&what, &format!("view {}", view.name())));
+            return Err(depends(&what, &format!("{} {}", view.kind(), view.name())));
         }
         let over = |routine: &RoutineDesc| {
             let returned = matches!(routine.returns, Returned::Value(oid) if has(oid));
@@ -247,14 +256,16 @@ impl<E: Engine> Session<E> {
         };
         self.drop_routines_over(&what, over, cascade, cascaded)?;
         self.remove_enum(desc.oid);
-        for view in self.state.catalog.views().cloned().collect::<Vec<_>>() {
+        for view in self.state.catalog.definitions().collect::<Vec<_>>() {
             let changed = |oid: u32| tables.iter().any(|table| table.oid == oid && !self.has(table));
             // those of other sessions cannot be looked at
             let own = own_schema(&self.state.path, &view.schema).is_some();
             let affected = view.uses.iter().any(|&oid| oid == desc.oid || own && changed(oid));
             if affected && self.state.catalog.get(view.oid).is_some() && !self.means_the_same(&view) {
-                cascaded.push(format!("view {}", view.name));
-                self.drop_relation(&Relation::View(view), &[], true, cascaded)?;
+                cascaded.push(self.kind_and_name(&view));
+                if let Some(relation) = self.state.catalog.get(view.oid).cloned() {
+                    self.drop_relation(&relation, &[], true, cascaded)?;
+                }
             }
         }
         // what is computed by a cast to the type, or has it in a condition

@@ -8,6 +8,8 @@ mod alter;
 mod comment;
 mod constraint;
 mod create;
+mod definition;
+mod differences;
 mod drop;
 mod enums;
 mod exclusion;
@@ -16,6 +18,7 @@ mod extension;
 mod generated;
 mod kept;
 mod like;
+mod materialized;
 mod partial;
 mod rebuild;
 mod reindex;
@@ -256,7 +259,11 @@ fn position(desc: &TableDesc, name: &str) -> Result<usize> {
 
 /// A name that is given to something.
 fn new_name(ident: &Ident) -> String {
-    let mut name = fold(ident);
+    cut(fold(ident))
+}
+
+/// A name that is no longer than names may be.
+fn cut(mut name: String) -> String {
     while name.len() > MAX_NAME {
         name.pop();
     }

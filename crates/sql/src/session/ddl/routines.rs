@@ -424,15 +424,10 @@ impl<E: Engine> Session<E> {
                 self.put(Relation::Table(Arc::new(changed)))?;
             }
         }
-        let views: Vec<Relation> = self
-            .state
-            .catalog
-            .relations()
-            .filter(|other| matches!(other, Relation::View(view) if view.uses.contains(&desc.oid)))
-            .cloned()
-            .collect();
+        let views: Vec<Relation> =
+            self.state.catalog.relations().filter(|other| other.reads(desc.oid)).cloned().collect();
         for view in views {
-            let user = format!("view {}", view.name());
+            let user = format!("{} {}", view.kind(), view.name());
             if !cascade {
                 return Err(depends(&what, &user));
             }
@@ -566,7 +561,7 @@ impl<E: Engine> Session<E> {
             let what = format!("{by} would not mean the same: it names {}", self.signature_of(desc));
             SqlError::unsupported(what).hint("Drop it, make the change, and make it again.")
         };
-        if let Some(view) = self.state.catalog.views().find(|view| view.uses.contains(&desc.oid)) {
+        if let Some(view) = self.state.catalog.definitions().find(|view| view.uses.contains(&desc.oid)) {
             return Err(refused(&format!("view \"{}\"", view.name)));
         }
         for table in self.state.catalog.tables() {

@@ -266,15 +266,15 @@ impl<E: Engine> Session<E> {
     /// Lets views that name something find it in another schema, too. They find nothing else there: only what they use.
     fn let_views_follow(&mut self, oid: u32, to: &str) -> Result<()> {
         let follows =
-            |view: &&Arc<ViewDesc>| view.uses.contains(&oid) && !view.path.iter().any(|known| known == to);
-        let views: Vec<Arc<ViewDesc>> = self.state.catalog.views().filter(follows).cloned().collect();
+            |view: &Arc<ViewDesc>| view.uses.contains(&oid) && !view.path.iter().any(|known| known == to);
+        let views: Vec<Arc<ViewDesc>> = self.state.catalog.definitions().filter(follows).collect();
         for view in views {
             let mut view = (*view).clone();
             if view.path.is_empty() {
                 view.path.push(PUBLIC.to_owned());
             }
             view.path.push(to.to_owned());
-            self.put(Relation::View(Arc::new(view)))?;
+            self.put_definition(&view)?;
         }
         Ok(())
     }
@@ -329,8 +329,8 @@ impl<E: Engine> Session<E> {
                     .hint("Drop what has the expression, make the change, and make it again.")
             })?;
         }
-        let uses = |view: &&Arc<ViewDesc>| view.uses.iter().any(|oid| moved.contains(oid));
-        for view in self.state.catalog.views().filter(uses).cloned().collect::<Vec<_>>() {
+        let uses = |view: &Arc<ViewDesc>| view.uses.iter().any(|oid| moved.contains(oid));
+        for view in self.state.catalog.definitions().filter(uses).collect::<Vec<_>>() {
             // those of other sessions cannot be looked at
             let own = own_schema(&self.state.path, &view.schema).is_some();
             if !own || !self.means_the_same(&view) {

@@ -125,6 +125,11 @@ impl<E: Engine> Session<E> {
     /// The table of a name, whose triggers are meant.
     fn triggering(&self, (schema, name): &Name) -> Result<Arc<TableDesc>> {
         match find_relation(&self.state.catalog, &self.state.path, schema.as_deref(), name) {
+            Some(Relation::Table(table)) if table.is_materialized() => {
+                let what = format!("relation \"{name}\" cannot have triggers");
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
+                    .detail("This operation is not supported for materialized views."))
+            }
             Some(Relation::Table(table)) => Ok(table.clone()),
             Some(Relation::View(_)) => Err(SqlError::unsupported("triggers on views are not supported")),
             Some(Relation::Sequence(_)) => {

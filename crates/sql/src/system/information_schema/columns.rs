@@ -28,7 +28,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
     let (_, database) = facts.names();
     let mut rows = Vec::new();
-    for table in catalog.tables() {
+    for table in catalog.tables().filter(|table| !table.is_materialized()) {
         for (number, column) in table.visible().enumerate() {
             let ty = column_type(catalog, column)?;
             let numeric = match ty.base {

@@ -22,7 +22,11 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let (_, database) = facts.names();
     Ok(catalog
         .relations()
-        .filter(|relation| !matches!(relation, Relation::Sequence(_)))
+        .filter(|relation| match relation {
+            Relation::Table(table) => !table.is_materialized(),
+            Relation::View(_) => true,
+            Relation::Sequence(_) => false,
+        })
         .map(|relation| {
             let table = matches!(relation, Relation::Table(_));
             Row::of(&TABLE)

@@ -16,6 +16,7 @@ mod pg_index;
 mod pg_indexes;
 mod pg_language;
 mod pg_locks;
+mod pg_matviews;
 mod pg_namespace;
 mod pg_proc;
 mod pg_range;
@@ -63,7 +64,7 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &pg_sequence::TABLE,
     &pg_tables::TABLE,
     &pg_views::TABLE,
-    &without_rows::PG_MATVIEWS,
+    &pg_matviews::TABLE,
     &pg_indexes::TABLE,
     &pg_sequences::TABLE,
     &pg_collation::TABLE,

@@ -35,8 +35,11 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 let indexed = table.primary_key.is_some() || !table.indexes.is_empty();
                 let referred = !catalog.references_to(table.oid).is_empty();
                 let triggers = referred || !table.foreign_keys.is_empty() || !table.triggers.is_empty();
+                let kind = if table.is_materialized() { b'm' } else { b'r' };
                 rows.push(
-                    class(catalog, table.oid, &table.name, &table.schema, b'r')
+                    class(catalog, table.oid, &table.name, &table.schema, kind)
+                        .flag("relhasrules", table.is_materialized())
+                        .flag("relispopulated", !table.is_unpopulated())
                         .oid("relam", HEAP)
                         .oid("reltype", row_type(table.oid))
                         .flag("relhasindex", indexed)

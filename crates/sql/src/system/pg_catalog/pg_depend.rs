@@ -123,6 +123,9 @@ impl Depends<'_> {
             self.expression(own, &check.expression);
         }
         table.foreign_keys.iter().for_each(|key| self.foreign_key(table, key));
+        if let Some(view) = table.definition() {
+            self.rule(&view);
+        }
         for trigger in &table.triggers {
             let own = (PG_TRIGGER, trigger.oid, 0);
             self.on(own, whole, AUTO);
@@ -181,12 +184,18 @@ impl Depends<'_> {
     }
 
     fn view(&mut self, view: &ViewDesc) {
-        let (whole, rule) = ((PG_CLASS, view.oid, 0), (PG_REWRITE, rule_of(view.oid), 0));
+        let whole = (PG_CLASS, view.oid, 0);
         self.on((PG_TYPE, row_type(view.oid), 0), whole, INTERNAL);
         for (number, (_, oid, _)) in (1..).zip(&view.columns) {
             self.on_type((PG_CLASS, view.oid, number), *oid);
         }
-        self.on(rule, whole, INTERNAL);
+        self.rule(view);
+    }
+
+    /// The rule that has the query of a view or a materialized view.
+    fn rule(&mut self, view: &ViewDesc) {
+        let rule = (PG_REWRITE, rule_of(view.oid), 0);
+        self.on(rule, (PG_CLASS, view.oid, 0), INTERNAL);
         for &oid in &view.uses {
             let class = if self.catalog.enum_of(oid).is_some() {
                 PG_TYPE

@@ -1,9 +1,9 @@
-//! `pg_rewrite`: the rule of each view that reads its query in its place. There are no others.
+//! `pg_rewrite`: the rule of each view that reads its query in its place, and that of each materialized view. There are
+//! no others.
 
 use crate::system::Facts;
 use crate::system::oids::rule_of;
 use crate::system::table::{Row, SystemCatalog};
-use scaledb_catalog::Relation;
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
@@ -16,11 +16,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    let views = facts.catalog().relations().filter_map(|relation| match relation {
-        Relation::View(view) => Some(view),
-        _ => None,
-    });
-    let rows = views.map(|view| {
+    let rows = facts.catalog().definitions().map(|view| {
         Row::of(&TABLE)
             .oid("oid", rule_of(view.oid))
             .text("rulename", "_RETURN")

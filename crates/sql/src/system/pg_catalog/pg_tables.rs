@@ -19,6 +19,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let (user, _) = facts.names();
     Ok(catalog
         .tables()
+        .filter(|table| !table.is_materialized())
         .map(|table| {
             Row::of(&TABLE)
                 .text("schemaname", &table.schema)

@@ -9,16 +9,6 @@ fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
 }
 
 #[rustfmt::skip]
-pub(super) const PG_MATVIEWS: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_matviews", oid: 12005, rows,
-    columns: &[
-        ("schemaname", Type::NAME), ("matviewname", Type::NAME), ("matviewowner", Type::NAME),
-        ("tablespace", Type::NAME), ("hasindexes", Type::BOOL), ("ispopulated", Type::BOOL),
-        ("definition", Type::TEXT),
-    ],
-};
-
-#[rustfmt::skip]
 pub(super) const PG_INHERITS: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_inherits", oid: 2611, rows,
     columns: &[
