@@ -11,6 +11,7 @@ use support::Directory;
 on_every_engine! {
     tables_of_sql_have_their_names_in_the_library
     what_the_library_cannot_have_is_said_in_a_sentence
+    a_materialized_view_is_read_and_not_written
     a_table_that_the_library_uses_keeps_its_definition
     tables_of_the_library_are_tables_of_sql
     sql_does_not_change_tables_of_the_library
@@ -139,6 +140,29 @@ fn what_the_library_cannot_have_is_said_in_a_sentence<E: FromOptions>() {
         let made = db.create_table(Table::build(name).column("id", Type::Int8).primary_key(["id"]));
         assert!(matches!(made, Err(Error::BadDefinition(_))));
     }
+}
+
+fn a_materialized_view_is_read_and_not_written<E: FromOptions>() {
+    let db = open::<E>();
+    let sql = db.sql().unwrap();
+    sql.batch(
+        "create table t (id int primary key, n int); insert into t values (1, 10), (2, 20);
+         create materialized view m as select id, n from t; create materialized view e as select id from t with no data",
+    )
+    .unwrap();
+    let refused = db.table("e").unwrap_err().to_string();
+    assert_eq!(refused, "table e is a materialized view that has not been populated");
+    let m = db.table("m").unwrap();
+    assert_eq!(db.run(|txn| txn.count(&m)).unwrap(), 2);
+    let error = db.run(|txn| txn.insert(&m, (3, 30))).unwrap_err();
+    assert_eq!(error.to_string(), "table m is written by SQL alone: it is a materialized view");
+    sql.batch("insert into t values (3, 30); refresh materialized view m").unwrap();
+    assert_eq!(db.run(|txn| txn.count(&m)).unwrap(), 3);
+    let changed = sql.execute("refresh materialized view m with no data", ()).unwrap_err();
+    assert_eq!(changed.sqlstate(), "55006");
+    drop(m);
+    sql.execute("refresh materialized view m with no data", ()).unwrap();
+    assert!(db.table("m").is_err());
 }
 
 fn a_table_that_the_library_uses_keeps_its_definition<E: FromOptions>() {

@@ -4,6 +4,7 @@ mod conflicts;
 mod copies;
 mod cut_off;
 mod generated;
+mod matviews;
 mod merge;
 mod placement;
 mod turns;
