@@ -68,7 +68,7 @@ another() {
 # the rows of all tables, as COPY writes them
 rows() {
     local table
-    for table in public.person 'shop."Order"' shop.item public.bare '"Odd Name"."T 1"' public.later public.nested; do
+    for table in public.person 'shop."Order"' shop.item public.bare '"Odd Name"."T 1"' public.later public.nested public.spent '"M 1"' shop.over_views; do
         echo "$table"
         psql -X -q -c "copy (select * from $table order by 1, 2) to stdout"
     done
@@ -115,6 +115,10 @@ PGPORT=$mine write "$dump/first.data.sql" --data-only
 another
 load "$dump/first.schema.sql"
 load "$dump/first.data.sql"
+# they are neither of the two
+for view in spent '"M 1"' shop.over_views; do
+    psql -X -q -c "refresh materialized view $view" 2>&1 | complain
+done
 again schema_and_data_restore_apart
 
 PGPORT=$mine write "$dump/first.table.sql" --table=bare

@@ -8,6 +8,11 @@ create view psql_v as select id, name from psql_d where price > 1;
 \di psql_*
 \dv psql_*
 \ds psql_*
+create materialized view psql_m as select id, name from psql_d;
+create unique index psql_m_id on psql_m (id);
+\d psql_m
+\dm psql_*
+drop materialized view psql_m;
 \dn
 \d psql_nowhere
 drop view psql_v;
