@@ -197,7 +197,10 @@ impl Binder<'_> {
                 }
             }
             Err(error) => Err(self.at(ident.span, error)),
-            found => found,
+            Ok(found) => {
+                self.note_column(ident.span, &found.expr);
+                Ok(found)
+            }
         }
     }
 
@@ -209,7 +212,11 @@ impl Binder<'_> {
             [_, schema, table, column] => self.column(Some((&Some(schema.clone()), table)), column),
             _ => Err(unsupported("this qualified name")),
         };
-        found.map_err(|error| self.at(parts[0].span, error))
+        let found = found.map_err(|error| self.at(parts[0].span, error))?;
+        if let Some(last) = parts.last() {
+            self.note_column(last.span, &found.expr);
+        }
+        Ok(found)
     }
 
     fn array(&mut self, elements: &[Ast]) -> Result<Typed> {

@@ -272,8 +272,12 @@ impl Binder<'_> {
         name: &str,
         mut columns: Vec<ScopeColumn>,
     ) -> Result<()> {
-        let mut table =
-            ScopeTable { schema: schema.map(str::to_owned), name: name.to_owned(), ..ScopeTable::default() };
+        let mut table = ScopeTable {
+            schema: schema.map(str::to_owned),
+            name: name.to_owned(),
+            own: schema.is_some() && alias.is_none_or(|alias| alias.columns.is_empty()),
+            ..ScopeTable::default()
+        };
         if let Some(alias) = alias {
             table.name = fold(&alias.name);
             table.schema = None;
@@ -320,7 +324,7 @@ impl Binder<'_> {
         };
         match found {
             Some(Relation::Table(desc)) => {
-                self.note_relation(object, desc.oid);
+                self.note_relation(object, desc.oid, alias.is_some());
                 let alias_name = alias.map_or_else(|| name.clone(), |alias| fold(&alias.name));
                 self.read_materialized(&desc, &alias_name)?;
                 let mut leaf = self.scan_of(desc.oid, &alias_name)?;
@@ -330,7 +334,7 @@ impl Binder<'_> {
                 Ok(Tree::Leaf(leaf))
             }
             Some(Relation::View(view)) => {
-                self.note_relation(object, view.oid);
+                self.note_relation(object, view.oid, alias.is_some());
                 self.relations.push(view.oid);
                 let query = crate::parse::query(&view.query)?;
                 let alias_name = alias.map_or_else(|| name.clone(), |alias| fold(&alias.name));
@@ -362,10 +366,14 @@ impl Binder<'_> {
                 let mut slots = columns.iter().map(|column| column.slot).collect();
                 self.locking.carry_from(locked, &mut slots);
                 self.add_table(Some(&view.schema), alias, &name, columns)?;
+                // they come from the tables that it reads
+                if let Some(table) = self.scope().tables.last_mut() {
+                    table.own = false;
+                }
                 Ok(Tree::Leaf(Leaf::other(node, slots)))
             }
             Some(Relation::Sequence(sequence)) => {
-                self.note_relation(object, sequence.oid);
+                self.note_relation(object, sequence.oid, alias.is_some());
                 self.relations.push(sequence.oid);
                 let slots = self.new_slots(3);
                 let names = [("last_value", Type::INT8), ("log_cnt", Type::INT8), ("is_called", Type::BOOL)];

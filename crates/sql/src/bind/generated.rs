@@ -39,6 +39,7 @@ impl Binder<'_> {
                 columns: Self::columns_of(table, row),
                 system: Vec::new(),
                 scalar: false,
+                own: false,
             }],
             ..Scope::default()
         });

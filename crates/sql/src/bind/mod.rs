@@ -167,6 +167,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) known_columns: Vec<(u32, i16)>,
     /// What names and stars in the text of the query mean, if somebody wants to know.
     pub(crate) noted: Option<Vec<noted::Noted>>,
+    /// Whether the column that was found last is one of a relation, by its own name.
+    found_own: bool,
     /// Where names are looked up.
     pub(crate) naming: Naming,
     /// Whether the query at hand may be a statement that writes: WITH at the top, and what follows it.
@@ -250,6 +252,7 @@ impl<'b> Binder<'b> {
             whole_catalog: false,
             known_columns: Vec::new(),
             noted: None,
+            found_own: false,
             naming: Naming::Statement,
             depth: 0,
             deepest: 0,

@@ -3,14 +3,17 @@
 use super::Binder;
 use super::scope::Shown;
 use crate::plan::expr::Expr;
-use sqlparser::ast::{ObjectName, Spanned as _};
+use sqlparser::ast::{Expr as Ast, ObjectName, Spanned as _};
 use sqlparser::tokenizer::Span;
 
 /// Something in the text of a query, by the place where it begins.
 #[derive(Clone, Debug)]
 pub(crate) enum Noted {
-    /// The name of a relation, with its oid.
-    Relation(Span, u32),
+    /// The name of a relation, with its oid; and whether another name follows, that the query calls it by.
+    Relation(Span, u32, bool),
+    /// The name of a column, with the oid of its relation and its number; and whether it is an item of a select list
+    /// without another name: what the query returns is called by it.
+    Column(Span, (u32, i16), bool),
     /// A star, perhaps behind the name of a table: the columns that it means, with the names of their tables. A column
     /// that USING has made has no table.
     Star(Span, Vec<(Option<String>, String)>),
@@ -18,9 +21,34 @@ pub(crate) enum Noted {
 
 impl Binder<'_> {
     /// Notes that a name means a relation.
-    pub(super) fn note_relation(&mut self, name: &ObjectName, oid: u32) {
+    pub(super) fn note_relation(&mut self, name: &ObjectName, oid: u32, has_alias: bool) {
         if let Some(noted) = &mut self.noted {
-            noted.push(Noted::Relation(name.span(), oid));
+            noted.push(Noted::Relation(name.span(), oid, has_alias));
+        }
+    }
+
+    /// Notes that a name means the column that was found last.
+    pub(super) fn note_column(&mut self, span: Span, expr: &Expr) {
+        if self.noted.is_none() || !self.found_own {
+            return;
+        }
+        let origin = self.origin(expr);
+        if let Some(noted) = &mut self.noted {
+            noted.push(Noted::Column(span, origin, false));
+        }
+    }
+
+    /// Notes that a name is an item of a select list, if it is what was noted last.
+    pub(super) fn note_item(&mut self, item: &Ast) {
+        let name = match item {
+            Ast::Identifier(name) => Some(name),
+            Ast::CompoundIdentifier(parts) => parts.last(),
+            _ => None,
+        };
+        if let Some(name) = name
+            && let Some(Noted::Column(span, _, is_item)) = self.noted.iter_mut().flatten().next_back()
+        {
+            *is_item |= *span == name.span;
         }
     }
 

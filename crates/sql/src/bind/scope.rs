@@ -51,6 +51,8 @@ pub(crate) struct ScopeTable {
     pub(crate) system: Vec<ScopeColumn>,
     /// Its name means its only column: the result of a function that makes no rows of several.
     pub(crate) scalar: bool,
+    /// It is a table, and its columns have their own names.
+    pub(crate) own: bool,
 }
 
 /// A subquery as it is written, with what is asked of it: the comparison and its other side, or the kind of question.
@@ -173,6 +175,7 @@ impl Binder<'_> {
             Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what))
         };
         let mut table_known = false;
+        self.found_own = false;
         for (level, scope) in self.scopes.iter().enumerate().rev() {
             for scope_table in &scope.tables {
                 if let Some((schema, wanted)) = table {
@@ -190,6 +193,7 @@ impl Binder<'_> {
                         return ambiguous();
                     }
                     found = Some((level, Expr::Slot(column.slot), column.ty, &scope_table.name));
+                    self.found_own = scope_table.own;
                 }
             }
             for Merged { shown, .. } in scope.merges.iter().filter(|_| table.is_none()) {

@@ -74,6 +74,7 @@ impl Binder<'_> {
                 }
                 SelectItem::UnnamedExpr(ast) => {
                     let typed = bind(self, ast)?;
+                    self.note_item(ast);
                     let name = name_of(ast, &self.first_names);
                     output.push(self.output(name, typed));
                 }

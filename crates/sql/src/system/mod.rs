@@ -21,6 +21,8 @@ use scaledb_types::{Result, SqlError, Type, Value};
 use std::sync::Arc;
 use table::SystemCatalog;
 
+pub(crate) use seen::end_of_name;
+
 /// What the system catalogs are computed from: the session, and the database around it.
 pub(crate) trait Facts {
     /// The catalog of the transaction.

@@ -155,7 +155,8 @@ pub(super) fn seen_query(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<Stri
 fn edit(facts: &dyn Facts, text: &str, noted: Noted) -> Option<(Range<usize>, String)> {
     let start = |span: Span| crate::parse::offset_of(text, span.start.line, span.start.column);
     match noted {
-        Noted::Relation(span, oid) => {
+        Noted::Column(..) => None,
+        Noted::Relation(span, oid, _) => {
             let relation = facts.catalog().get(oid)?;
             let start = start(span);
             let end = end_of_name(text, start);
@@ -174,7 +175,7 @@ fn edit(facts: &dyn Facts, text: &str, noted: Noted) -> Option<(Range<usize>, St
 }
 
 /// The byte behind a name that may have a schema.
-fn end_of_name(text: &str, start: usize) -> usize {
+pub(crate) fn end_of_name(text: &str, start: usize) -> usize {
     let mut end = start;
     let mut tokens = Lexer::starting_at(text, start);
     while let Some(name) = tokens.next() {

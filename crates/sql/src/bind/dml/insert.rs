@@ -101,6 +101,7 @@ impl Binder<'_> {
             columns: Self::columns_of(&table, &row),
             system: Vec::new(),
             scalar: false,
+            own: false,
         }];
         let (returning, returning_slots, output) = self.returning(insert.returning.as_deref())?;
         let triggers = self.triggers(&table, Event::Insert, None);

@@ -120,12 +120,14 @@ impl Binder<'_> {
                 columns: Self::columns_of(table, &existing),
                 system: Vec::new(),
                 scalar: false,
+                own: false,
             },
             ScopeTable {
                 schema: None,
                 name: "excluded".to_owned(),
                 system: Vec::new(),
                 scalar: false,
+                own: false,
                 // by its qualified name only
                 columns: Self::columns_of(table, row)
                     .into_iter()

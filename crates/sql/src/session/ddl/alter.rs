@@ -27,6 +27,7 @@ impl<E: Engine> Session<E> {
             self.skip(&format!("relation \"{name}\" does not exist, skipping"), SqlState::UNDEFINED_TABLE);
             return Ok(Tag::plain("ALTER TABLE"));
         }
+        let named = self.named_where(&alter.name, &alter.operations)?;
         // the other kinds of relation have a name and an owner, too
         match self.lookup(&alter.name)? {
             Some(relation @ (Relation::Sequence(_) | Relation::View(_))) => {
@@ -48,6 +49,7 @@ impl<E: Engine> Session<E> {
             self.may_alter(&table, operation)?;
             self.alter_one(&table, operation)?;
         }
+        self.let_names_follow(named)?;
         self.keep_views(oid, &alter.operations)?;
         Ok(Tag::plain("ALTER TABLE"))
     }
@@ -126,6 +128,7 @@ impl<E: Engine> Session<E> {
     /// Gives a sequence or a view another name.
     pub(super) fn rename_other(&mut self, relation: &Relation, name: String) -> Result<()> {
         self.check_free(relation.schema(), &name)?;
+        let named = self.named_in_views(relation);
         let relation = match relation {
             Relation::Sequence(s) => {
                 let mut s = (**s).clone();
@@ -143,7 +146,8 @@ impl<E: Engine> Session<E> {
             }
             other => other.clone(),
         };
-        self.put(relation)
+        self.put(relation)?;
+        self.let_names_follow(Some(named))
     }
 
     /// # Errors

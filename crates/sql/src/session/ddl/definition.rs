@@ -3,6 +3,7 @@
 use super::super::Session;
 use crate::bind::Binder;
 use crate::bind::names::{Naming, is_temporary};
+use crate::bind::noted::Noted;
 use crate::parse::{marked, with_stack};
 use crate::plan::Plan;
 use crate::plan::cache::Action;
@@ -23,8 +24,15 @@ pub(super) struct Definition {
     pub(super) known: Vec<(u32, i16)>,
 }
 
-/// The oids and type modifiers of the columns of a query, and what it names.
-type Meaning = (Vec<(u32, i32)>, BTreeSet<u32>);
+/// What a query means.
+pub(super) struct Meaning {
+    /// The oids and type modifiers of its columns.
+    pub(super) columns: Vec<(u32, i32)>,
+    /// The relations, types and routines that it names, and those that they name.
+    pub(super) named: BTreeSet<u32>,
+    /// What the names in its own text mean.
+    pub(super) noted: Vec<Noted>,
+}
 
 impl<E: Engine> Session<E> {
     /// A query of this plan, as a view in a schema keeps it.
@@ -73,7 +81,7 @@ impl<E: Engine> Session<E> {
             Some(Relation::Table(_)) => self.meaning_of_query(view),
             _ => self.meaning_of_view(view),
         };
-        let Some((columns, named)) = meaning else { return false };
+        let Some(Meaning { columns, named, .. }) = meaning else { return false };
         // types and routines are among them that expressions of tables name, as the condition of an index does
         let catalog = &self.state.catalog;
         let other = |oid: u32| catalog.enum_of(oid).is_some() || catalog.routine(oid).is_some();
@@ -89,21 +97,24 @@ impl<E: Engine> Session<E> {
         let Action::Plan(plan) = &compiled.action else { return None };
         let named = plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied());
         let columns = compiled.columns.iter().flatten().map(|column| (column.ty.oid(), column.ty.typmod));
-        Some((columns.collect(), named.collect()))
+        Some(Meaning { columns: columns.collect(), named: named.collect(), noted: Vec::new() })
     }
 
-    fn meaning_of_query(&self, view: &Arc<ViewDesc>) -> Option<Meaning> {
+    pub(super) fn meaning_of_query(&self, view: &Arc<ViewDesc>) -> Option<Meaning> {
         with_stack(&view.query, || {
             let query = crate::parse::query(&view.query).ok()?;
             let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
             binder.known_columns.clone_from(&view.known);
+            binder.noted = Some(Vec::new());
             let bound = binder.apart(Naming::View(view.clone()), |binder| binder.query(&query)).ok()?;
+            let noted = binder.noted.take().unwrap_or_default();
             let named = binder.tables.iter().map(|(oid, _)| *oid).chain(binder.relations.iter().copied());
             let columns = bound.output.iter().map(|output| match output.ty {
                 ty if ty.base == Base::Unknown => Type::TEXT,
                 ty => ty,
             });
-            Some((columns.map(|ty| (ty.oid(), ty.typmod)).collect(), named.collect()))
+            let columns = columns.map(|ty| (ty.oid(), ty.typmod)).collect();
+            Some(Meaning { columns, named: named.collect(), noted })
         })
     }
 }

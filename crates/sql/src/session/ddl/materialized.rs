@@ -1,9 +1,9 @@
 //! CREATE, REFRESH and ALTER MATERIALIZED VIEW.
 //!
 //! A materialized view is a table with a query. REFRESH deletes its rows, as TRUNCATE does, and inserts those of the
-//! query; CONCURRENTLY it writes only the rows that differ. Both are part of their transaction, which depends on all that
-//! the query has read. The statements that do it name the view in a way that no other statement can: read, it is its
-//! query.
+//! query; CONCURRENTLY it writes only the rows that differ. Both are part of their transaction, which depends on all
+//! that the query has read. The statements that do it name the view in a way that no other statement can: read, it is
+//! its query.
 
 use super::super::Session;
 use super::create::pseudo_type;
@@ -23,8 +23,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl<E: Engine> Session<E> {
-    /// Runs a statement about a materialized view. REFRESH writes many rows that others read, so that it is tried as long
-    /// as any statement that writes.
+    /// Runs a statement about a materialized view. REFRESH writes many rows that others read, so that it is tried as
+    /// long as any statement that writes.
     pub(in crate::session) fn run_materialized(
         &mut self,
         statement: &Materialized,

@@ -15,6 +15,7 @@ mod enums;
 mod exclusion;
 mod expression;
 mod extension;
+mod follow;
 mod generated;
 mod kept;
 mod like;

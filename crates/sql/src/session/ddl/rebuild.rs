@@ -198,6 +198,7 @@ impl<E: Engine> Session<E> {
             columns: columns.collect(),
             system: Vec::new(),
             scalar: false,
+            own: false,
         };
         binder.scope().tables.push(scope_table);
         f(&mut binder)

@@ -1,0 +1,176 @@
+//! Views and materialized views whose queries name what gets another name: their texts follow.
+//!
+//! ```text
+//!  ALTER TABLE t RENAME TO u          SELECT t.a FROM t            SELECT t.a FROM u AS t
+//!  ALTER TABLE t RENAME a TO c        SELECT a FROM t WHERE a > 0  SELECT c AS a FROM t WHERE c > 0
+//! ```
+//!
+//! What the names mean is noted before the change, and again in the text that is to be kept: if that is not the same,
+//! the change is refused.
+
+use super::super::Session;
+use super::definition::Meaning;
+use crate::bind::noted::Noted;
+use crate::parse::lex::{Lexer, quoted};
+use crate::system::end_of_name;
+use scaledb_catalog::{Relation, ViewDesc};
+use scaledb_engine::Engine;
+use scaledb_types::{Result, SqlError};
+use sqlparser::ast::{AlterTableOperation, ObjectName};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Where views name a relation that gets another name, or a column that does.
+pub(super) struct Named {
+    oid: u32,
+    before: Relation,
+    users: Vec<(Arc<ViewDesc>, Meaning)>,
+}
+
+/// What names in a text mean, in the order in which they were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    Relation(u32),
+    Column(u32, i16),
+    Star(usize),
+}
+
+fn key(noted: &Noted) -> Key {
+    match noted {
+        Noted::Relation(_, oid, _) => Key::Relation(*oid),
+        Noted::Column(_, (oid, number), _) => Key::Column(*oid, *number),
+        Noted::Star(_, columns) => Key::Star(columns.len()),
+    }
+}
+
+impl<E: Engine> Session<E> {
+    /// Before a change of a table: where views name it, if the change gives it, or a column of it, another name.
+    pub(super) fn named_where(
+        &self,
+        name: &ObjectName,
+        operations: &[AlterTableOperation],
+    ) -> Result<Option<Named>> {
+        let renames = |operation: &AlterTableOperation| {
+            use AlterTableOperation as Op;
+            matches!(operation, Op::RenameTable { .. } | Op::RenameColumn { .. })
+        };
+        if !operations.iter().any(renames) {
+            return Ok(None);
+        }
+        match self.lookup(name)? {
+            Some(relation @ Relation::Table(_)) => Ok(Some(self.named_in_views(&relation))),
+            // the others have a way of their own
+            _ => Ok(None),
+        }
+    }
+
+    /// Where views name a relation.
+    pub(super) fn named_in_views(&self, before: &Relation) -> Named {
+        let oid = before.oid();
+        let users: Vec<Arc<ViewDesc>> =
+            self.state.catalog.definitions().filter(|view| view.uses.contains(&oid)).collect();
+        let mut found = Vec::new();
+        for view in users {
+            if let Some(meaning) = self.meaning_of_query(&view) {
+                found.push((view, meaning));
+            }
+        }
+        Named { oid, before: before.clone(), users: found }
+    }
+
+    /// Behind the change: the texts of the views have the new names.
+    ///
+    /// # Errors
+    /// 0A000 for one that would mean something else.
+    pub(super) fn let_names_follow(&mut self, named: Option<Named>) -> Result<()> {
+        let Some(Named { oid, before, users }) = named else { return Ok(()) };
+        let Some(now) = self.state.catalog.get(oid).cloned() else { return Ok(()) };
+        for (view, meaning) in users {
+            let edits = edits(&view.query, &meaning.noted, &before, &now);
+            if edits.is_empty() {
+                continue;
+            }
+            let mut changed = (*view).clone();
+            changed.query = edited(&view.query, edits);
+            let changed = Arc::new(changed);
+            let same = self.meaning_of_query(&changed).is_some_and(|after| {
+                after.columns == meaning.columns
+                    && after.named == meaning.named
+                    && after.noted.iter().map(key).eq(meaning.noted.iter().map(key))
+            });
+            if !same {
+                let what = format!(
+                    "\"{}\" cannot be changed so: {} names it",
+                    before.name(),
+                    self.kind_and_name(&view)
+                );
+                return Err(SqlError::unsupported(what)
+                    .hint("Drop the view, make the change, and create the view again."));
+            }
+            self.put_definition(&changed)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is to be replaced in a text, from its start to its end.
+fn edits(text: &str, noted: &[Noted], before: &Relation, now: &Relation) -> Vec<(Range<usize>, String)> {
+    let start =
+        |span: &sqlparser::tokenizer::Span| crate::parse::offset_of(text, span.start.line, span.start.column);
+    let mut edits = Vec::new();
+    for noted in noted {
+        match noted {
+            Noted::Relation(span, oid, has_alias) if *oid == now.oid() && before.name() != now.name() => {
+                let last = last_name(text, start(span));
+                let alias = match has_alias {
+                    true => String::new(),
+                    false => format!(" AS {}", quoted(before.name())),
+                };
+                edits.push((last, format!("{}{alias}", quoted(now.name()))));
+            }
+            Noted::Column(span, (oid, number), is_item) if *oid == now.oid() => {
+                let (Some(old), Some(new)) = (column_name(before, *number), column_name(now, *number)) else {
+                    continue;
+                };
+                if old != new {
+                    let alias = if *is_item { format!(" AS {}", quoted(old)) } else { String::new() };
+                    edits.push((last_name(text, start(span)), format!("{}{alias}", quoted(new))));
+                }
+            }
+            _ => {}
+        }
+    }
+    edits.sort_by_key(|(range, _)| range.start);
+    // what is bound twice is noted twice
+    edits.dedup_by_key(|(range, _)| range.start);
+    edits
+}
+
+/// The last part of a name that begins at a byte.
+fn last_name(text: &str, start: usize) -> Range<usize> {
+    let end = end_of_name(text, start);
+    let parts = Lexer::starting_at(text, start).take_while(|token| token.end <= end);
+    parts.last().map_or(start..end, |token| token.start..end)
+}
+
+fn column_name(relation: &Relation, number: i16) -> Option<&str> {
+    match relation {
+        Relation::Table(table) => Some(table.columns[table.position(number)?].name.as_str()),
+        Relation::View(view) => {
+            let at = usize::try_from(number).ok()?.checked_sub(1)?;
+            view.columns.get(at).map(|(name, ..)| name.as_str())
+        }
+        Relation::Sequence(_) => None,
+    }
+}
+
+fn edited(text: &str, edits: Vec<(Range<usize>, String)>) -> String {
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for (range, new) in edits {
+        out.push_str(&text[copied..range.start]);
+        out.push_str(&new);
+        copied = range.end;
+    }
+    out.push_str(&text[copied..]);
+    out
+}
