@@ -3,6 +3,7 @@
 //! ```text
 //!  ALTER TABLE t RENAME TO u          SELECT t.a FROM t            SELECT t.a FROM u AS t
 //!  ALTER TABLE t RENAME a TO c        SELECT a FROM t WHERE a > 0  SELECT c AS a FROM t WHERE c > 0
+//!  ALTER FUNCTION f RENAME TO g       SELECT f(a) AS f FROM t      SELECT g(a) AS f FROM t
 //! ```
 //!
 //! What the names mean is noted before the change, and again in the text that is to be kept: if that is not the same,
@@ -12,8 +13,9 @@ use super::super::Session;
 use super::definition::Meaning;
 use crate::bind::noted::Noted;
 use crate::parse::lex::{Lexer, quoted};
+use crate::parse::named::Tokens;
 use crate::system::end_of_name;
-use scaledb_catalog::{Relation, ViewDesc};
+use scaledb_catalog::{Relation, RoutineDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError};
 use sqlparser::ast::{AlterTableOperation, ObjectName};
@@ -93,12 +95,7 @@ impl<E: Engine> Session<E> {
             let mut changed = (*view).clone();
             changed.query = edited(&view.query, edits);
             let changed = Arc::new(changed);
-            let same = self.meaning_of_query(&changed).is_some_and(|after| {
-                after.columns == meaning.columns
-                    && after.named == meaning.named
-                    && after.noted.iter().map(key).eq(meaning.noted.iter().map(key))
-            });
-            if !same {
+            if !self.meaning_of_query(&changed).is_some_and(|after| is_same(&after, &meaning)) {
                 let what = format!(
                     "\"{}\" cannot be changed so: {} names it",
                     before.name(),
@@ -111,6 +108,62 @@ impl<E: Engine> Session<E> {
         }
         Ok(())
     }
+}
+
+impl<E: Engine> Session<E> {
+    /// Before a routine gets another name or schema: what the queries of views mean that call it.
+    pub(super) fn calls_in_views(&self, routine: u32) -> Vec<(Arc<ViewDesc>, Meaning)> {
+        let users = self.state.catalog.definitions().filter(|view| view.uses.contains(&routine));
+        users.filter_map(|view| self.meaning_of_query(&view).map(|meaning| (view, meaning))).collect()
+    }
+
+    /// Behind it: their texts call it by its new name.
+    ///
+    /// # Errors
+    /// 0A000 for one that would mean something else.
+    pub(super) fn let_calls_follow(
+        &mut self,
+        users: Vec<(Arc<ViewDesc>, Meaning)>,
+        before: &RoutineDesc,
+        name: &str,
+    ) -> Result<()> {
+        for (view, meaning) in users {
+            let edits = if before.name == name { Vec::new() } else { calls(&view.query, &before.name, name) };
+            let mut changed = (*view).clone();
+            changed.query = edited(&view.query, edits);
+            let changed = Arc::new(changed);
+            if !self.meaning_of_query(&changed).is_some_and(|after| is_same(&after, &meaning)) {
+                let what = format!(
+                    "{} would not mean the same: it names {}",
+                    self.kind_and_name(&view),
+                    self.signature_of(before)
+                );
+                return Err(SqlError::unsupported(what).hint("Drop it, make the change, and make it again."));
+            }
+            if changed.query != view.query {
+                self.put_definition(&changed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_same(after: &Meaning, before: &Meaning) -> bool {
+    after.columns == before.columns
+        && after.named == before.named
+        && after.noted.iter().map(key).eq(before.noted.iter().map(key))
+}
+
+/// Another name where a function of a name is called.
+fn calls(text: &str, before: &str, now: &str) -> Vec<(Range<usize>, String)> {
+    let tokens = Tokens::of(text);
+    let is_alias = |at: usize| {
+        let words = ["as", "with", "recursive"];
+        at.checked_sub(1).is_some_and(|behind| words.iter().any(|word| tokens.is(behind, word)))
+    };
+    let is_call = |at: usize| tokens.word(at).as_deref() == Some(before) && tokens.sign(at + 1, "(");
+    let found = (0..tokens.all.len()).filter(|&at| is_call(at) && !is_alias(at));
+    found.map(|at| (tokens.all[at].start..tokens.all[at].end, quoted(now))).collect()
 }
 
 /// What is to be replaced in a text, from its start to its end.

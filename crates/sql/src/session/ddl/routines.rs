@@ -492,15 +492,16 @@ impl<E: Engine> Session<E> {
         self.begin_change()?;
         let found = self.routine_named(alter.kinds, &alter.routine)?;
         let mut desc = (*found).clone();
+        let users = self.calls_in_views(found.oid);
         for change in &alter.changes {
             match change {
                 RoutineChange::Rename(name) => {
-                    self.refuse_named(&found)?;
+                    self.refuse_defaults(&found)?;
                     desc.name = new_name(&Ident::with_quote('"', name.as_str()));
                     self.check_free_routine(&desc)?;
                 }
                 RoutineChange::Schema(schema) => {
-                    self.refuse_named(&found)?;
+                    self.refuse_defaults(&found)?;
                     desc.schema = self.schema_for(Some(schema.clone()), false)?;
                     if desc.schema != found.schema {
                         self.check_free_routine(&desc)?;
@@ -521,7 +522,12 @@ impl<E: Engine> Session<E> {
                 RoutineChange::Reset(Some(name)) => desc.settings.retain(|(known, _)| known != name),
             }
         }
+        let name = desc.name.clone();
+        let moved = (&found.name, &found.schema) != (&desc.name, &desc.schema);
         self.put_routine(desc);
+        if moved {
+            self.let_calls_follow(users, &found, &name)?;
+        }
         Ok(Tag::plain(match alter.kinds {
             Kinds::Function => "ALTER FUNCTION",
             Kinds::Procedure => "ALTER PROCEDURE",
@@ -564,6 +570,15 @@ impl<E: Engine> Session<E> {
         if let Some(view) = self.state.catalog.definitions().find(|view| view.uses.contains(&desc.oid)) {
             return Err(refused(&format!("view \"{}\"", view.name)));
         }
+        self.refuse_defaults(desc)
+    }
+
+    /// As [`Self::refuse_named`], of the defaults of tables.
+    fn refuse_defaults(&self, desc: &RoutineDesc) -> Result<()> {
+        let refused = |by: &str| {
+            let what = format!("{by} would not mean the same: it names {}", self.signature_of(desc));
+            SqlError::unsupported(what).hint("Drop it, make the change, and make it again.")
+        };
         for table in self.state.catalog.tables() {
             for position in 0..table.columns.len() {
                 if self.default_calls(table, position, desc)? {
