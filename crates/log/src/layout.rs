@@ -327,6 +327,61 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn a_database_id_is_parsed_from_all_its_digits_and_no_others() {
+        let id = DatabaseId(std::array::from_fn(|i| (17 * i) as u8));
+        let hex = id.to_string();
+        assert_eq!(DatabaseId::parse(&hex), Some(id));
+        for wrong in
+            [&hex[1..], &hex[2..], &format!("{hex}0"), &format!("{hex}00"), &format!("é{}", &hex[2..])]
+        {
+            assert_eq!(DatabaseId::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_segment_whose_header_tells_of_another_place_is_damaged() {
+        let database = DatabaseId([1; 16]);
+        let cut = Cut { segment: 3, offset: 8192, horizon: Timestamp::start_of(5) };
+        let header = SegmentHeader { database, number: 7, incarnation: 2, first: 4, cut, length: 1 << 20 };
+        let decode = |header: &SegmentHeader| SegmentHeader::decode(&header.encode(), "f", database, 7);
+        assert_eq!(decode(&header).unwrap(), header);
+        let first = SegmentHeader { number: 7, first: 7, ..header };
+        assert_eq!(decode(&first).unwrap(), first, "the first one of an opening");
+        for wrong in [
+            SegmentHeader { number: 6, ..header },
+            SegmentHeader { first: 8, ..header },
+            SegmentHeader { cut: Cut { segment: 4, ..cut }, ..header },
+            SegmentHeader { database: DatabaseId([2; 16]), ..header },
+        ] {
+            assert!(matches!(decode(&wrong), Err(LogError::Damaged { .. })), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_group_has_a_number_and_less_than_a_page_of_padding() {
+        let seed = Seed::new(DatabaseId([1; 16]), 7);
+        let built = |number, records: &[u8]| {
+            let mut builder = GroupBuilder::default();
+            builder.clear();
+            builder.block(3, Timestamp::start_of(1), records);
+            builder.finish(seed, 1, number, Timestamp::start_of(2)).to_vec()
+        };
+        assert_eq!(GroupHeader::decode(&built(0, b"records"), seed, u64::MAX), None);
+        let mut group = built(1, b"records");
+        let header = GroupHeader::decode(&group, seed, u64::MAX).unwrap();
+        group[PAGE - 1] = 1;
+        assert!(blocks(&header, seed, &group).is_err(), "padding is zero");
+        // a block that fills its page, and behind it a page of zeros
+        let mut group = built(1, &[7; PAGE - GROUP_HEADER - BLOCK_HEADER]);
+        assert_eq!(group.len(), PAGE);
+        assert_eq!(blocks(&header, seed, &group).map(|blocks| blocks.len()), Ok(1));
+        group.resize(2 * PAGE, 0);
+        let longer = GroupHeader { length: 2 * PAGE as u64, ..header };
+        longer.write(seed, &mut group);
+        assert!(blocks(&longer, seed, &group).is_err());
+    }
+
     proptest! {
         #[test]
         fn a_group_with_any_content_and_right_checksums_is_taken_apart_or_refused(

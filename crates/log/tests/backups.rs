@@ -88,6 +88,40 @@ fn a_backup_goes_to_an_empty_directory_only() {
 }
 
 #[test]
+fn a_backup_counts_its_files_and_knows_its_end() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let stamps: Vec<_> = (0..5).map(|_| running.put_durable(10)).collect();
+    let checkpoint = running.log.begin_checkpoint(stamps[0]).unwrap();
+    let mut part = checkpoint.part().unwrap();
+    for key in [b"a", b"b"] {
+        part.row(TableId(1), key, &[stamps[0].raw()], |out| out.push(1)).unwrap();
+    }
+    part.finish().unwrap();
+    checkpoint.finish(b"", stamps[0]).unwrap();
+    let last = running.put_durable(10);
+    let copy = MemDisk::new();
+    let report = backup(&disk.arc(), &copy.arc()).unwrap();
+    let names = copy.names();
+    assert_eq!(report.files, names.len() as u64);
+    let length = |name: &String| if name == "MANIFEST" { 0 } else { copy.read(name).len() as u64 };
+    assert_eq!(report.bytes, names.iter().map(length).sum::<u64>());
+    let part = names.iter().find(|name| name.starts_with("checkpoint-")).unwrap();
+    let check = &report.check;
+    let of_checkpoint = (check.checkpoint, check.parts, check.rows, check.checkpoint_bytes);
+    assert_eq!(of_checkpoint, (Some(stamps[0]), 1, 2, length(part)));
+    assert_eq!(recover(&copy).unwrap().stamps().last(), Some(&last));
+
+    // its last group is torn: a copy that was whole is not any more
+    let segment = copy.segments().into_iter().rfind(|name| copy.read(name).len() > PAGE as usize).unwrap();
+    copy.edit(&segment, |bytes| {
+        let end = bytes.len();
+        bytes[end - PAGE as usize..].fill(0);
+    });
+    assert!(matches!(recover(&copy), Err(LogError::Damaged { .. })));
+}
+
+#[test]
 fn a_damaged_database_gives_no_backup() {
     let disk = MemDisk::new();
     let running = start(&disk);

@@ -117,6 +117,50 @@ fn the_log_before_a_checkpoint_is_not_read_again_and_its_segments_go() {
 }
 
 #[test]
+fn a_segment_that_could_not_be_removed_goes_with_the_next_checkpoint() {
+    let disk = MemDisk::new();
+    let running = start_with(&disk, LogOptions { recycle: 0, ..manual() }).unwrap().0;
+    let stamps: Vec<_> = (0..20).map(|_| running.put_durable(10)).collect();
+    let before = disk.segments();
+    // all that hold the log, and the one that is prepared
+    assert_eq!(running.log.stats().segments + 1, before.len() as u64);
+    disk.set_fault(|step| {
+        matches!(step, Step::Remove(name) if name.starts_with("log-")).then(|| io::ErrorKind::Other.into())
+    });
+    write_checkpoint(&running, stamps[15], &some_rows(1)).unwrap();
+    assert_eq!(disk.segments(), before);
+    // or with the next opening
+    let image = disk.as_it_is();
+    let _opened = start(&image);
+    assert!(!image.segments().contains(&before[0]), "{:?}", image.segments());
+    disk.clear_fault();
+    // somebody else has removed one of them
+    scaledb_log::disk::Disk::remove(&disk, &before[0]).unwrap();
+    write_checkpoint(&running, stamps[15], &some_rows(1)).unwrap();
+    let checkpoints = disk.names().iter().filter(|name| name.starts_with("checkpoint-")).count();
+    assert_eq!(checkpoints, 2, "the parts of the one that is in force");
+    let left = disk.segments();
+    assert!(before.ends_with(&left) && left.len() == 3, "{left:?}");
+    assert_eq!(running.log.stats().segments, 2);
+    assert_eq!(recover(&disk.as_it_is()).unwrap().stamps(), stamps[15..]);
+}
+
+/// A checkpoint says up to where the log was durable: a log that ends earlier has lost its end.
+#[test]
+fn a_log_that_ends_in_front_of_its_checkpoint_is_damaged() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let stamps: Vec<_> = (0..3).map(|_| running.put_durable(10)).collect();
+    write_checkpoint(&running, stamps[1], &[]).unwrap();
+    let disk = running.kill(&disk);
+    let last = "log-0000000000000001";
+    let (whole, end) = (disk.read(last), 4 * PAGE as usize);
+    assert!(whole.len() == end);
+    disk.edit(last, |bytes| bytes[end - PAGE as usize..].fill(0));
+    assert!(matches!(recover(&disk), Err(LogError::Damaged { file, .. }) if file == last));
+}
+
+#[test]
 fn the_commit_at_which_a_checkpoint_begins_stays_in_the_log() {
     // wherever in its segment it is
     for begin in 10..14 {
@@ -289,6 +333,53 @@ fn a_part_says_how_long_its_file_is() {
     checkpoint.finish(b"the catalog", begin).unwrap();
     let file = disk.names().into_iter().find(|name| name.starts_with("checkpoint-")).unwrap();
     assert_eq!(length, disk.read(&file).len() as u64);
+
+    let disk = disk.as_it_is();
+    let checkpoint = DatabaseDir::open(disk.arc(), "test").unwrap().checkpoint().unwrap();
+    assert_eq!((checkpoint.bytes(), checkpoint.rows(), checkpoint.parts()), (length, 1, 1));
+    assert_eq!((checkpoint.begin(), checkpoint.newest()), (begin, begin));
+    let mut buffer = Vec::new();
+    let mut part = checkpoint.part(0).unwrap();
+    assert_eq!(part.next_block(&mut buffer).unwrap().unwrap().count(), 1);
+    assert!(matches!(checkpoint.part(1), Err(LogError::Damaged { .. })));
+
+    // neither shorter nor longer than it was
+    let bytes = disk.read(&file);
+    for len in [0, 63, 64, 95, bytes.len() - 1, bytes.len() + 1] {
+        let mut other = bytes.clone();
+        other.resize(len, 0);
+        disk.write(&file, other);
+        let refused = checkpoint.part(0).unwrap_err();
+        assert!(matches!(&refused, LogError::Damaged { file: at, .. } if *at == file), "{len}: {refused}");
+    }
+}
+
+/// The rows of a part and the checksum over its blocks stand in the manifest as well.
+#[test]
+fn a_part_that_the_manifest_tells_otherwise_of_is_damaged() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let begin = running.put_durable(10);
+    write_checkpoint(&running, begin, &some_rows(1)).unwrap();
+    let disk = running.kill(&disk);
+    let text = String::from_utf8(disk.read("MANIFEST")).unwrap();
+    for (field, more) in [("\"rows\":", 1), ("\"crc32c\":", 1), ("\"bytes\":", 1)] {
+        let at = text.find(field).unwrap() + field.len();
+        let end = at + text[at..].find(|c: char| !c.is_ascii_digit()).unwrap();
+        let number: u64 = text[at..end].parse().unwrap();
+        let body = format!("{}{}{}", &text[..at], number ^ more, &text[end..]);
+        let body = &body[..body.rfind("crc32c ").unwrap()];
+        let image = disk.as_it_is();
+        image.write(
+            "MANIFEST",
+            format!("{body}crc32c {:08x}\n", crc32c::crc32c(body.as_bytes())).into_bytes(),
+        );
+        let refused = read_checkpoint(&image).unwrap_err();
+        assert!(
+            matches!(&refused, LogError::Damaged { file, .. } if file.starts_with("checkpoint-")),
+            "{refused}"
+        );
+    }
 }
 
 #[test]

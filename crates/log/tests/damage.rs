@@ -87,6 +87,32 @@ fn a_file_that_has_lost_its_end_is_not_taken_for_a_torn_one() {
     assert_eq!(recover(&disk).unwrap().stamps(), stamps);
 }
 
+/// Changes the header of a segment, which gets its checksum again.
+fn edit_header(disk: &MemDisk, file: &str, edit: impl FnOnce(&mut [u8])) {
+    disk.edit(file, |bytes| {
+        edit(&mut bytes[..PAGE as usize]);
+        let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[16..PAGE as usize]);
+        bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+    });
+}
+
+/// A header says by zero that it does not know the length: then a group beyond the end of the file is a torn one.
+#[test]
+fn a_group_that_goes_beyond_the_end_of_its_file_is_torn_where_the_length_is_not_known() {
+    let (disk, stamps, ends) = log_of(&[10, 600, 9000]);
+    edit_header(&disk, SEGMENT, |header| header[80..88].fill(0));
+    for len in (ends[2]..ends[3]).step_by(512) {
+        let short = disk.as_it_is();
+        short.edit(SEGMENT, |bytes| bytes.truncate(len));
+        assert_eq!(recover(&short).unwrap().stamps(), stamps[..2], "{len}");
+        // nor does it follow one that is torn
+        short.flip(SEGMENT, (ends[1] + 8) * 8);
+        assert_eq!(recover(&short).unwrap().stamps(), stamps[..1], "{len}");
+    }
+    disk.edit(SEGMENT, |bytes| bytes.truncate(ends[3]));
+    assert_eq!(recover(&disk).unwrap().stamps(), stamps);
+}
+
 #[test]
 fn a_short_segment_in_front_of_others_is_named_whether_they_are_used_or_not() {
     let disk = MemDisk::new();
@@ -153,6 +179,28 @@ fn every_flipped_bit_before_the_last_group_is_named_in_a_log_of_several_segments
     }
 }
 
+#[test]
+fn a_damaged_group_is_named_when_the_one_behind_it_fills_its_file() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    // a segment of four pages, with its header
+    let _: Vec<Timestamp> = (0..3).map(|_| running.put_durable(10)).collect();
+    let disk = running.kill(&disk);
+    let at = 2 * PAGE as usize;
+    disk.flip(SEGMENT, at * 8);
+    assert_damaged(&disk, SEGMENT, at, at + 1);
+}
+
+#[test]
+fn a_group_that_was_written_to_another_place_is_none() {
+    let (disk, stamps, ends) = log_of(&[10, 10, 10]);
+    for from in 0..2 {
+        let image = disk.as_it_is();
+        image.edit(SEGMENT, |bytes| bytes.copy_within(ends[from]..ends[from + 1], ends[2]));
+        assert_eq!(recover(&image).unwrap().stamps(), stamps[..2], "{from}");
+    }
+}
+
 /// What follows a damaged group may be far behind it: segments are read in pieces of a megabyte.
 #[test]
 fn a_damaged_group_is_named_however_long_it_is() {
@@ -187,11 +235,14 @@ fn a_missing_segment_is_named() {
     }
     running.log.close().unwrap();
     let dump = scaledb_log::dump::LogDump::open(disk.arc()).unwrap();
-    for segment in dump.segments() {
+    let files: Vec<_> = dump.segments().map(|segment| segment.file()).collect();
+    for (i, missing) in files.iter().enumerate() {
         let image = disk.as_it_is();
-        scaledb_log::disk::Disk::remove(&image, &segment.file()).unwrap();
+        scaledb_log::disk::Disk::remove(&image, missing).unwrap();
         let error = recover(&image).unwrap_err();
-        assert!(matches!(error, LogError::Damaged { .. }), "{error}");
+        // without the last one of an opening, the log ends too early in the one before
+        let named = if i + 1 == files.len() { &files[i - 1] } else { missing };
+        assert!(matches!(&error, LogError::Damaged { file, .. } if file == named), "{missing}: {error}");
     }
 }
 
@@ -243,14 +294,35 @@ fn segments_of_another_database_or_place_are_none() {
 }
 
 #[test]
+fn a_segment_that_does_not_begin_as_one_is_none() {
+    let (disk, ..) = log_of(&[10]);
+    edit_header(&disk, SEGMENT, |header| header[0] ^= 1);
+    assert_damaged(&disk, SEGMENT, 0, 1);
+}
+
+/// The checksums are right, and what they are of cannot be.
+#[test]
+fn a_transaction_in_front_of_the_horizon_of_the_group_before_is_damage() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let early = running.put(0, 10);
+    running.put_durable(10);
+    let mut writer = running.writer(1);
+    writer.begin(running.clock.now());
+    let mut append = writer.append(Timestamp::new(early.ticks(), scaledb_base::WorkerId(1)));
+    append.catalog(b"too late");
+    append.finish();
+    writer.end();
+    running.put_durable(10);
+    drop(writer);
+    assert_damaged(&running.kill(&disk), SEGMENT, 2 * PAGE as usize, 2 * PAGE as usize + 1);
+}
+
+#[test]
 fn another_format_is_refused_by_name() {
     let refusal = |format: u8| {
         let (disk, ..) = log_of(&[10]);
-        disk.edit(SEGMENT, |bytes| {
-            bytes[8] = format;
-            let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[16..4096]);
-            bytes[12..16].copy_from_slice(&crc.to_le_bytes());
-        });
+        edit_header(&disk, SEGMENT, |header| header[8] = format);
         recover(&disk).unwrap_err()
     };
     let newer = refusal(3);

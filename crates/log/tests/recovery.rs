@@ -151,6 +151,103 @@ fn a_group_larger_than_a_segment_comes_back() {
 }
 
 #[test]
+fn a_first_group_that_is_larger_than_its_segment_comes_back() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let stamps = [running.put_durable(5 * PAGE as usize), running.put_durable(10)];
+    assert_eq!(recover(&running.kill(&disk)).unwrap().stamps(), stamps);
+}
+
+#[test]
+fn a_commit_exactly_at_a_horizon_comes_back_with_the_next_group() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let mut writer = running.writer(0);
+    let ticks = running.clock.now_fenced();
+    writer.begin(ticks);
+    let others = [running.put(1, 10), running.put(1, 10)];
+    assert!(running.log.flush_once().unwrap());
+    let at = Timestamp::new(ticks, WorkerId(0));
+    assert_eq!(running.log.durable(), at);
+    let mut append = writer.append(at);
+    append.catalog(b"at the horizon");
+    append.finish();
+    writer.end();
+    assert!(running.log.flush_once().unwrap());
+    let image = disk.as_it_is();
+    assert_eq!(recover(&image).unwrap().stamps(), [at, others[0], others[1]]);
+    let report = scaledb_log::check(&image.arc()).unwrap();
+    assert!(report.is_sound(), "{:?}", report.problems);
+}
+
+#[test]
+fn groups_may_have_the_same_horizon() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let slow = running.writer(1);
+    slow.begin(running.clock.now_fenced());
+    let mut stamps = Vec::new();
+    for _ in 0..3 {
+        stamps.push(running.put(0, 10));
+        assert!(running.log.flush_once().unwrap());
+        assert_eq!(recover(&disk.as_it_is()).unwrap().stamps(), []);
+    }
+    slow.end();
+    assert!(running.log.flush_once().unwrap());
+    assert_eq!(recover(&running.kill(&disk)).unwrap().stamps(), stamps);
+}
+
+/// Batches end where enough was read, and not where a horizon is: what is above it comes with the next one.
+#[test]
+fn what_is_above_the_horizon_of_a_long_batch_comes_later() {
+    let disk = MemDisk::new();
+    let running =
+        start_with(&disk, scaledb_log::LogOptions { buffer_bytes: 64 << 20, ..manual() }).unwrap().0;
+    let long = if cfg!(debug_assertions) { 50_000 } else { 3 << 20 };
+    let mut stamps = Vec::new();
+    let slow = running.writer(1);
+    for round in 0..3 {
+        if round != 1 {
+            stamps.push(running.put(0, long));
+        }
+        slow.begin(running.clock.now_fenced());
+        // enough for a batch by themselves, and all of them above the horizon of their group
+        for _ in 0..4 {
+            stamps.extend([running.put(0, long), running.put(2, 10)]);
+            running.log.flush_once().unwrap();
+        }
+        slow.end();
+        stamps.push(running.put_durable(10));
+    }
+    let image = running.kill(&disk);
+    assert_eq!(recover(&image).unwrap().stamps(), stamps);
+
+    let replay = &mut DatabaseDir::open(image.arc(), "test").unwrap().replay().unwrap();
+    let (mut groups, mut batches, mut bytes) = (0, 0, 0);
+    for segment in scaledb_log::LogDump::open(image.arc()).unwrap().segments() {
+        groups += segment.count();
+        bytes += segment.groups().unwrap().map(|group| group.unwrap().length()).sum::<u64>();
+    }
+    assert_eq!(replay.bytes(), bytes, "what there is to read");
+    assert!(replay.newest() > replay.horizon() && replay.newest() > stamps[stamps.len() - 1]);
+    while let Some(batch) = replay.next_batch().unwrap() {
+        batches += 1;
+        assert!(!batch.is_empty() && batch.len() == batch.transactions().len());
+        let in_ops = |transaction: scaledb_log::LoggedTransaction<'_>| -> u64 {
+            let bytes = transaction.ops().map(|op| match op.unwrap() {
+                scaledb_log::Op::Insert { row, .. } => row.len() as u64,
+                op => panic!("{op:?}"),
+            });
+            bytes.sum()
+        };
+        // rows, and some bytes for each operation
+        let rows: u64 = batch.transactions().map(in_ops).sum();
+        assert!((rows..rows + 20 * batch.len() as u64).contains(&batch.bytes()), "{}", batch.bytes());
+    }
+    assert!(batches > 3 && batches <= groups / 2, "{batches} batches of {groups} groups");
+}
+
+#[test]
 fn a_transaction_that_needs_several_records_is_one_and_in_order() {
     let disk = MemDisk::new();
     let running = start(&disk);
@@ -159,6 +256,8 @@ fn a_transaction_that_needs_several_records_is_one_and_in_order() {
     running.log.flush_once().unwrap();
     let recovered = recover(&running.kill(&disk)).unwrap();
     assert!(recovered.stamps().iter().all(|&got| got == ts));
+    // 415 KB, in records of 64 KB where they are that short
+    assert_eq!(recovered.transactions.len(), if cfg!(debug_assertions) { 7 } else { 1 });
     let got: Vec<_> = recovered.transactions.into_iter().flat_map(|transaction| transaction.1).collect();
     assert!(got == changes);
 }
@@ -287,6 +386,43 @@ fn a_log_that_was_not_read_is_not_continued() {
     let clock = scaledb_sync::clock::Clock::with_source(scaledb_sync::clock::Source::Counter, 1 << 40);
     let error = directory.start(replay, manual(), scaledb_sync::Arc::new(clock)).unwrap_err();
     assert!(matches!(error, LogError::NotReplayed));
+}
+
+#[test]
+fn keys_and_tables_come_back_whatever_their_length_takes() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let mut changes = Vec::new();
+    for table in [0, 126, 127, 128, 129, 16_383, 16_384, u32::MAX] {
+        for len in [0, 1, 126, 127, 128, 129, 1000] {
+            changes.push(Change::Insert(table, vec![5; len], vec![1]));
+            changes.push(Change::Delete(table, vec![6; len]));
+        }
+    }
+    let ts = running.commit(0, &changes);
+    running.log.flush_once().unwrap();
+    assert_eq!(recover(&running.kill(&disk)).unwrap().transactions, [(ts, changes)]);
+}
+
+/// A segment that was prepared and never used is the first one of the next opening, unless that has segments of
+/// another length.
+#[test]
+fn a_prepared_segment_is_used_by_the_next_opening_if_its_length_fits() {
+    for pages in [3, 4, 8] {
+        let disk = MemDisk::new();
+        let running = start(&disk);
+        let mut stamps = vec![running.put_durable(10)];
+        let disk = running.kill(&disk);
+        let options = scaledb_log::LogOptions { segment_bytes: pages * PAGE, ..manual() };
+        let (running, _) = start_with(&disk, options).unwrap();
+        let spare = |step: &Step| match step {
+            Step::Rename(from, to) => from.starts_with("log-") && to.starts_with("spare-"),
+            _ => false,
+        };
+        assert_eq!(disk.take_steps().iter().any(spare), pages == 4);
+        stamps.extend([running.put_durable(10), running.put_durable(10)]);
+        assert_eq!(recover(&running.kill(&disk)).unwrap().stamps(), stamps);
+    }
 }
 
 #[test]

@@ -99,7 +99,8 @@ fn a_commit_at_the_horizon_is_not_on_disk_yet() {
     wake();
     assert_eq!(answers.load(Ordering::SeqCst), 0);
     held.end();
-    running.log.flush_once().unwrap();
+    running.log.wait(at).unwrap();
+    assert!(running.log.durable() > at);
     assert_eq!(answers.load(Ordering::SeqCst), 2);
 }
 
