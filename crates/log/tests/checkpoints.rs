@@ -242,6 +242,15 @@ fn a_crash_at_any_step_leaves_the_old_checkpoint_or_the_new_one() {
 
 #[test]
 fn an_opening_that_crashes_at_any_step_changes_nothing() {
+    opening_that_crashes(false);
+}
+
+#[test]
+fn an_opening_behind_one_without_commits_that_crashes_at_any_step_changes_nothing() {
+    opening_that_crashes(true);
+}
+
+fn opening_that_crashes(behind_an_idle_one: bool) {
     let original = MemDisk::new();
     let running = start(&original);
     let mut stamps: Vec<_> = (0..8).map(|_| running.put_durable(10)).collect();
@@ -249,7 +258,10 @@ fn an_opening_that_crashes_at_any_step_changes_nothing() {
     running.log.close().unwrap();
     let running = start(&original);
     stamps.extend((0..8).map(|_| running.put_durable(10)));
-    let original = running.kill(&original);
+    let mut original = running.kill(&original);
+    if behind_an_idle_one {
+        original = start(&original).kill(&original);
+    }
     for crash_at in 0.. {
         let disk = original.as_it_is();
         let mut step = 0;

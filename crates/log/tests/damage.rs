@@ -247,6 +247,21 @@ fn a_missing_segment_is_named() {
 }
 
 #[test]
+fn an_opening_that_is_missing_is_named() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let ts = running.put(0, 10);
+    running.log.wait(ts).unwrap();
+    running.log.close().unwrap();
+    let before = disk.segments();
+    drop(start(&disk));
+    let opened: Vec<_> = disk.segments().into_iter().filter(|name| !before.contains(name)).collect();
+    assert_eq!(opened, ["log-0000000000000002"], "and none is prepared");
+    scaledb_log::disk::Disk::remove(&disk, &opened[0]).unwrap();
+    assert_damaged(&disk, &opened[0], 0, 1);
+}
+
+#[test]
 fn the_last_group_is_known_after_a_close() {
     let disk = MemDisk::new();
     let running = start(&disk);
