@@ -3,7 +3,7 @@
 mod support;
 
 use proptest::prelude::*;
-use scaledb_base::{Timestamp, WorkerId};
+use scaledb_base::{TableId, Timestamp, WorkerId};
 use scaledb_log::{DatabaseDir, LogError};
 use support::*;
 
@@ -205,17 +205,24 @@ fn what_is_above_the_horizon_of_a_long_batch_comes_later() {
         start_with(&disk, scaledb_log::LogOptions { buffer_bytes: 64 << 20, ..manual() }).unwrap().0;
     let long = if cfg!(debug_assertions) { 50_000 } else { 3 << 20 };
     let mut stamps = Vec::new();
-    let slow = running.writer(1);
+    let mut slow = running.writer(1);
     for round in 0..3 {
         if round != 1 {
             stamps.push(running.put(0, long));
         }
-        slow.begin(running.clock.now_fenced());
+        let ticks = running.clock.now_fenced();
+        slow.begin(ticks);
+        stamps.push(Timestamp::new(ticks, WorkerId(1)));
+        let first = stamps[stamps.len() - 1];
         // enough for a batch by themselves, and all of them above the horizon of their group
         for _ in 0..4 {
             stamps.extend([running.put(0, long), running.put(2, 10)]);
             running.log.flush_once().unwrap();
         }
+        // before all of them, and in a later group
+        let mut append = slow.append(first);
+        append.insert(TableId(1), b"key", |out| out.extend_from_slice(b"slow"));
+        append.finish();
         slow.end();
         stamps.push(running.put_durable(10));
     }
