@@ -25,6 +25,8 @@ trap 'for pid in "${servers[@]}"; do kill "$pid" 2> /dev/null || true; wait "$pi
 serve() {
     local log=$work/$1.log
     shift
+    # the port of a server before it is not this one's
+    : > "$log"
     "$SCALEDB" serve "$@" > "$log" 2>&1 &
     servers+=($!)
     port=
