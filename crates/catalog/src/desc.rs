@@ -517,6 +517,9 @@ pub struct ViewDesc {
     /// in the query does not mean the columns from there on. Those of a view are counted from 1.
     #[serde(default)]
     pub known: Vec<(u32, i16)>,
+    /// Whether those who read it need privileges on what it reads, in place of its owner.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub security_invoker: bool,
     /// What COMMENT ON has said.
     #[serde(default)]
     pub comments: Vec<CommentDesc>,

@@ -1,5 +1,5 @@
-//! What the database contains: schemas, tables, indexes, constraints, triggers, sequences, views, enum types and
-//! routines, as descriptors.
+//! What the database contains: schemas, tables, indexes, constraints, triggers, sequences, views, enum types,
+//! routines, roles and what they may do, as descriptors.
 //!
 //! ```text
 //!   Catalog (a snapshot, immutable, shared)        Store (rows of the engine)
@@ -8,24 +8,34 @@
 //!                              ViewDesc
 //!                  EnumDesc, Type
 //!                  SchemaDesc
-//!                  RoutineDesc
+//!                  RoutineDesc, RoleDesc, AccessDesc
 //! ```
 //!
 //! Descriptors are rows of an internal engine table. So a transaction that changes them is a transaction
 //! like any other: it commits or not, it conflicts with others that do the same, and an engine that is
 //! durable makes them durable. Expressions (defaults, checks, views) are kept as SQL text.
 
+mod access;
 mod desc;
+mod grants;
 mod materialized;
+mod rights;
 mod routine;
 mod snapshot;
 mod store;
 
+pub use access::{
+    AccessDesc, CHECKPOINT, DATABASE, DATABASE_OWNER, DefaultGrants, EVERYBODY, Grant, MONITOR,
+    MembershipDesc, OWNER, ObjectKind, PLPGSQL_LANGUAGE, PREDEFINED, PUBLIC_SCHEMA, Privileges,
+    READ_ALL_SETTINGS, READ_ALL_STATS, RoleDesc, SIGNAL_BACKEND, SQL_LANGUAGE, default_grants,
+    default_grants_of_public,
+};
 pub use desc::{
     About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, EnumDesc, ExclusionDesc, ForeignKeyDesc,
     Identity, IndexDesc, Initially, KeyColumn, LabelDesc, Placement, PredicateDesc, PrimaryKeyDesc, Relation,
     SchemaDesc, SequenceDesc, Spread, TableDesc, ViewDesc,
 };
+pub use grants::{GrantError, with_owner};
 pub use materialized::MaterializedDesc;
 pub use routine::{
     Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TriggerDesc, TriggerEvents,

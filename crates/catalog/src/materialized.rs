@@ -33,6 +33,7 @@ impl TableDesc {
             uses: own.uses.clone(),
             path: own.path.clone(),
             known: own.known.clone(),
+            security_invoker: false,
             comments: Vec::new(),
         }))
     }

@@ -140,6 +140,9 @@ pub struct RoutineDesc {
     pub volatility: Volatility,
     /// Whether the result is NULL, and the body not run, if an argument is NULL.
     pub strict: bool,
+    /// Whether it may do what its owner may: SECURITY DEFINER.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub security_definer: bool,
     /// Settings that hold while it runs: names and values.
     pub settings: Vec<(String, String)>,
     /// What COMMENT ON has said.

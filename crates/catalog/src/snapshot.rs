@@ -1,5 +1,6 @@
 //! One state of the catalog.
 
+use crate::access::{AccessDesc, RoleDesc};
 use crate::desc::{EnumDesc, ForeignKeyDesc, IndexDesc, Relation, SchemaDesc, TableDesc, ViewDesc};
 use crate::routine::RoutineDesc;
 use scaledb_types::Type;
@@ -42,6 +43,9 @@ pub struct Catalog {
     routines_by_name: HashMap<String, Vec<u32>>,
     /// Somebody has dropped `public`.
     without_public: bool,
+    pub(crate) roles: Arc<BTreeMap<u32, Arc<RoleDesc>>>,
+    /// By the object; those that have the defaults of their kind and are the first role's are not in it.
+    pub(crate) access: BTreeMap<u32, Arc<AccessDesc>>,
 }
 
 impl Catalog {
@@ -193,6 +197,9 @@ impl Catalog {
     /// there by whatever name it was found by: no schema has since got something of its name, which a search path may
     /// lead to first. (Those of temporary relations are in the path of one session only, which makes what is in them.)
     pub fn finds_same(&self, now: &Self, oid: u32) -> bool {
+        if !self.has_same_access(now, oid) {
+            return false;
+        }
         if let Some(routine) = self.routine(oid) {
             // arguments choose among all routines of the name
             let same = |(a, b): (&Arc<RoutineDesc>, &Arc<RoutineDesc>)| Arc::ptr_eq(a, b);
@@ -212,6 +219,16 @@ impl Catalog {
         self.has_same(now, oid)
             && !is_new(PUBLIC)
             && (now.schemas.is_empty() || !now.schemas.keys().any(|schema| is_new(schema)))
+    }
+
+    /// Whether the same may do the same with an object in another catalog.
+    pub fn has_same_access(&self, other: &Self, oid: u32) -> bool {
+        match (self.access.get(&oid), other.access.get(&oid)) {
+            // a catalog that was read again has its own
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
+            (None, None) => true,
+            _ => false,
+        }
     }
 
     fn oid_named(&self, schema: &str, name: &str) -> Option<u32> {
@@ -323,6 +340,9 @@ impl Catalog {
         let of_enums = self.enums().flat_map(|desc| desc.oids());
         let of_schemas = self.schemas().map(|desc| desc.oid);
         let of_routines = self.routines.keys().copied();
-        of_relations.chain(of_enums).chain(of_schemas).chain(of_routines).max().unwrap_or(0).max(FIRST_OID)
+        let of_roles = self.roles.keys().copied();
+        let of_defaults = self.access.values().flat_map(|access| access.defaults.iter().map(|each| each.oid));
+        let others = of_routines.chain(of_roles).chain(of_defaults);
+        of_relations.chain(of_enums).chain(of_schemas).chain(others).max().unwrap_or(0).max(FIRST_OID)
     }
 }

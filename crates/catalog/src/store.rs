@@ -1,5 +1,6 @@
 //! The catalog's rows in the engine.
 
+use crate::access::{AccessDesc, RoleDesc};
 use crate::desc::{EnumDesc, Relation, SchemaDesc, SequenceDesc, TableDesc, ViewDesc};
 use crate::routine::RoutineDesc;
 use crate::snapshot::{Catalog, PUBLIC};
@@ -67,6 +68,10 @@ enum Later<'a> {
     WithoutPublic(()),
     /// A function or a procedure.
     Routine(&'a RoutineDesc),
+    /// A role.
+    Role(&'a RoleDesc),
+    /// Who owns an object, and what others may do with it. It stands under the object's oid, made negative.
+    Access(&'a AccessDesc),
 }
 
 /// What a row describes.
@@ -81,6 +86,8 @@ enum Descriptor {
     Schema(Arc<SchemaDesc>),
     WithoutPublic(()),
     Routine(Arc<RoutineDesc>),
+    Role(Arc<RoleDesc>),
+    Access(Box<AccessDesc>),
 }
 
 /// The descriptor of a relation as it is kept.
@@ -191,7 +198,7 @@ impl Store {
         })?;
         let mut version = 0;
         let (mut relations, mut enums, mut schemas) = (Vec::new(), Vec::new(), Vec::new());
-        let mut routines = Vec::new();
+        let (mut routines, mut roles, mut access) = (Vec::new(), Vec::new(), Vec::new());
         let mut without_public = false;
         for (oid, body) in &rows {
             let malformed = |source| Error::Malformed { oid: *oid, source };
@@ -206,6 +213,8 @@ impl Store {
                     Descriptor::Schema(desc) => schemas.push(desc),
                     Descriptor::WithoutPublic(()) => without_public = true,
                     Descriptor::Routine(desc) => routines.push(desc),
+                    Descriptor::Role(desc) => roles.push(desc),
+                    Descriptor::Access(desc) => access.push(*desc),
                 }
             }
         }
@@ -216,6 +225,8 @@ impl Store {
         enums.into_iter().for_each(|desc| catalog.put_enum(desc));
         schemas.into_iter().for_each(|desc| catalog.put_schema(desc));
         routines.into_iter().for_each(|desc| catalog.put_routine(desc));
+        roles.into_iter().for_each(|desc| catalog.put_role(desc));
+        access.into_iter().for_each(|desc| catalog.put_access(desc));
         if without_public {
             catalog.remove_schema(PUBLIC);
         }
@@ -240,8 +251,8 @@ impl Store {
         Ok(())
     }
 
-    fn put<W: Worker>(&self, worker: &mut W, oid: u32, later: &Later<'_>) -> Result<()> {
-        let oid = i64::from(oid);
+    fn put<W: Worker>(&self, worker: &mut W, oid: impl Into<i64>, later: &Later<'_>) -> Result<()> {
+        let oid = oid.into();
         let body = serde_json::to_string(later).map_err(|source| Error::Malformed { oid, source })?;
         self.upsert(worker, oid, &body)
     }
@@ -269,6 +280,14 @@ impl Store {
         for desc in now.routines().filter(|desc| !had(desc)) {
             self.put(worker, desc.oid, &Later::Routine(desc))?;
         }
+        let had = |desc: &RoleDesc| before.role(desc.oid).is_some_and(|old| **old == *desc);
+        for desc in now.roles().filter(|desc| !had(desc)) {
+            self.put(worker, desc.oid, &Later::Role(desc))?;
+        }
+        let had = |desc: &Arc<AccessDesc>| before.access(desc.object).is_some_and(|old| old == desc);
+        for desc in now.accesses().filter(|desc| !had(desc)) {
+            self.put(worker, key_of_access(desc.object), &Later::Access(desc))?;
+        }
         if before.has_public() && !now.has_public() {
             self.put(worker, OID_OF_PUBLIC, &Later::WithoutPublic(()))?;
         }
@@ -278,8 +297,11 @@ impl Store {
         let kept = |oid: u32| now.schemas().any(|desc| desc.oid == oid);
         let schemas = before.schemas().map(|desc| desc.oid).filter(|oid| !kept(*oid));
         let routines = before.routines().map(|desc| desc.oid).filter(|oid| now.routine(*oid).is_none());
-        for gone in relations.chain(enums).chain(schemas).chain(public).chain(routines) {
-            worker.delete(self.descriptors.id, &KeyBuf::new().i64(i64::from(gone)))?;
+        let roles = before.roles().map(|desc| desc.oid).filter(|oid| now.role(*oid).is_none());
+        let access = before.accesses().map(|desc| desc.object).filter(|oid| now.access(*oid).is_none());
+        let gone = relations.chain(enums).chain(schemas).chain(public).chain(routines).chain(roles);
+        for key in gone.map(i64::from).chain(access.map(key_of_access)) {
+            worker.delete(self.descriptors.id, &KeyBuf::new().i64(key))?;
         }
         Ok(())
     }
@@ -378,6 +400,11 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Under which key it is kept who owns an object.
+fn key_of_access(object: u32) -> i64 {
+    -i64::from(object)
 }
 
 const TEXT_BYTES: u32 = (MAX_ROW_BYTES / 2) as u32;

@@ -91,6 +91,9 @@ pub struct Config {
     pub shutdown_grace: Duration,
     /// Encryption.
     pub tls: Option<TlsFiles>,
+    /// The users who may do everything although no role has been made for them. Without the list, all such users are;
+    /// with it, others need a role.
+    pub superusers: Option<Vec<String>>,
     /// Verifiers of passwords, by user.
     #[serde(deserialize_with = "users")]
     pub users: HashMap<String, Verifier>,
@@ -164,6 +167,7 @@ impl Default for Config {
             track_statements: true,
             shutdown_grace: Duration::from_secs(10),
             tls: None,
+            superusers: None,
             users: HashMap::new(),
             rules: Vec::new(),
         }

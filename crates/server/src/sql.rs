@@ -9,10 +9,11 @@ use scaledb_base::timeouts::{Timeouts, millis};
 use scaledb_engine::Engine;
 use scaledb_pgwire::{
     Backend, Bind, Column, Format, Oids, Reply, Report, Result, Severity, SqlState, Startup, Status, Step,
-    Tag,
+    Tag, Verifier,
 };
 use scaledb_sql::{Bell, CopyInfo, Database, Executed, RowSink, Session};
 use scaledb_sync::Arc;
+use scaledb_sync::lock::Mutex;
 use scaledb_types::{Env, SqlError, Type, Value};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -32,12 +33,17 @@ pub struct Sql<E: Engine> {
     facts: Vec<(&'static str, String)>,
     /// What sessions begin with.
     defaults: Vec<(&'static str, String)>,
+    /// The users without a role who may do everything; all such, if the configuration does not say it.
+    superusers: Mutex<Option<Vec<String>>>,
 }
 
 impl<E: Engine> Sql<E> {
     /// Sessions of this database.
     pub fn new(database: Database<E>) -> Self {
-        Self { database, facts: Vec::new(), defaults: Vec::new() }
+        // what CREATE ROLE keeps of a password is what the protocol checks
+        database
+            .set_password_hash(|password| Verifier::of(password).ok().map(|verifier| verifier.to_string()));
+        Self { database, facts: Vec::new(), defaults: Vec::new(), superusers: Mutex::new(None) }
     }
 
     /// The same, with what SHOW says of a server that has this configuration.
@@ -57,8 +63,32 @@ impl<E: Engine> Sql<E> {
         self
     }
 
+    /// Whether a user may have a session.
+    ///
+    /// # Errors
+    /// 28000 for one without a role, unless it is a superuser of the configuration, and for a role that does not log
+    /// in; 53300 for one that has all the sessions that it may have.
+    fn check_login(&self, user: &str) -> Result<()> {
+        let refused = |what: String| Err(Report::fatal(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, what));
+        let Some(login) = self.database.login(user).map_err(report)? else {
+            let known =
+                self.superusers.lock().as_ref().is_none_or(|all| all.iter().any(|known| known == user));
+            return if known { Ok(()) } else { refused(format!("role \"{user}\" does not exist")) };
+        };
+        if !login.allowed {
+            return refused(format!("role \"{user}\" is not permitted to log in"));
+        }
+        let most = login.connection_limit.and_then(|limit| usize::try_from(limit).ok());
+        if most.is_some_and(|most| self.database.sessions_of(user) >= most) {
+            let what = format!("too many connections for role \"{user}\"");
+            return Err(Report::fatal(SqlState::TOO_MANY_CONNECTIONS, what));
+        }
+        Ok(())
+    }
+
     /// What sessions log of statements, those that are there included.
     fn preset(&self, config: &Config) {
+        self.superusers.lock().clone_from(&config.superusers);
         let settings = [
             ("log_statement", config.log_statement.name().to_owned()),
             ("log_min_duration_statement", config.log_min_duration_statement.max(-1).to_string()),
@@ -74,6 +104,7 @@ where
     type Session = SqlSession<E>;
 
     fn open(&self, startup: &Startup, timeouts: Timeouts) -> Result<NewSession<SqlSession<E>>> {
+        self.check_login(&startup.user)?;
         let mut session = self.database.session(&startup.user, &startup.database);
         for (name, value) in &self.facts {
             session.tell(name, value).map_err(report)?;
@@ -107,6 +138,12 @@ where
             parameters: parameters.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             canceller: Arc::new(Stopper(cancel)),
         })
+    }
+
+    fn verifier(&self, user: &str) -> Option<Verifier> {
+        let login = self.database.login(user).ok()??;
+        let holds = login.valid_until.is_none_or(|until| until > scaledb_types::zone::clock());
+        login.password.filter(|_| holds).and_then(|text| Verifier::parse(&text))
     }
 
     fn failure(&self) -> Option<String> {

@@ -18,6 +18,19 @@ use scaledb_types::Result;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// What is known of a role that wants to log in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// The verifier of its password, if it has one.
+    pub password: Option<String>,
+    /// Whether it may log in.
+    pub allowed: bool,
+    /// Until when the password holds: microseconds since 2000, UTC.
+    pub valid_until: Option<i64>,
+    /// How many sessions it may have, if there is a limit.
+    pub connection_limit: Option<u32>,
+}
+
 /// A database with SQL: an engine, its catalog, and the plans of statements. A handle: clones share it.
 pub struct Database<E: Engine> {
     pub(crate) shared: Arc<Shared<E>>,
@@ -54,9 +67,40 @@ impl<E: Engine> Database<E> {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// A session for a connection of `user` to the database called `database`.
+    /// A session for a connection of `user` to the database called `database`: of the role of that name, or else of the
+    /// first role, which may do everything.
     pub fn session(&self, user: &str, database: &str) -> Session<E> {
         Session::new(self.shared.clone(), self.shared.new_session(), user, database)
+    }
+
+    /// How verifiers of passwords are made, which CREATE ROLE and ALTER ROLE keep; the function returns none if the
+    /// system has no random numbers. Without it they take verifiers only. The first one stays.
+    pub fn set_password_hash(&self, hash: fn(&str) -> Option<String>) {
+        let _ = self.shared.password_hash.set(hash);
+    }
+
+    /// What is known of a role that wants to log in; none if there is no such role.
+    ///
+    /// # Errors
+    /// The engine's: this node of a cluster does not hear the others.
+    pub fn login(&self, name: &str) -> Result<Option<Login>> {
+        let catalog = self.shared.catalog_of_now()?;
+        Ok(catalog.role_named(name).map(|desc| Login {
+            password: desc.password.clone(),
+            allowed: desc.login,
+            valid_until: desc.valid_until,
+            connection_limit: u32::try_from(desc.connection_limit).ok().filter(|_| !desc.superuser),
+        }))
+    }
+
+    /// How many sessions there are of a user.
+    pub fn sessions_of(&self, name: &str) -> usize {
+        self.shared.sessions.all().iter().filter(|(_, known)| known.user == name).count()
+    }
+
+    /// A session that may do everything, whatever roles there are.
+    pub fn session_of_first_role(&self, user: &str, database: &str) -> Session<E> {
+        Session::of_first_role(self.shared.clone(), self.shared.new_session(), user, database)
     }
 
     /// Limits the memory of the statements of all sessions together: of sorts, groups and joins, of cursors, bound

@@ -1,7 +1,7 @@
 //! What runs scripts: anything that answers SQL, and ScaleDB within this process.
 
 use crate::answer::Answer;
-use crate::generate::Statement;
+use crate::generate::{READER, Statement};
 use scaledb_engine::Engine;
 use scaledb_engines::{Acc, Cicada, Open, Settings};
 use scaledb_sql::{Column, CopyInfo, Database, Executed, RowSink, Session, Tag};
@@ -169,7 +169,8 @@ impl<E: Engine> Server for Embedded<E> {
         let database = (self.open)();
         let mut session = database.session("postgres", "postgres");
         let mut rows = Rows::default();
-        session.simple("set statement_timeout = 10000", &mut rows).expect("a setting");
+        let begin = format!("set statement_timeout = 10000; create role {READER}");
+        session.simple(&begin, &mut rows).expect("a setting, and a role");
         self.open_now = Some((session, database));
     }
 

@@ -7,6 +7,7 @@ mod generated;
 mod matviews;
 mod merge;
 mod placement;
+mod roles;
 mod turns;
 
 use scaledb_cluster::engine::{Answers, Cluster};

@@ -199,7 +199,7 @@ impl<E: Engine> Inner<E> {
     }
 
     fn new_core(&self) -> Result<Core<E>> {
-        let mut session = self.database.session(USER, USER);
+        let mut session = self.database.session_of_first_role(USER, USER);
         if self.mode == CommitMode::Asynchronous {
             session.set_initial("synchronous_commit", "off")?;
         }

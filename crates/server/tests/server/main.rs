@@ -5,4 +5,5 @@ mod ends;
 mod garbage;
 mod limits;
 mod naps;
+mod roles;
 mod watch;

@@ -164,7 +164,10 @@ impl Binder<'_> {
         let b = self.common_column(name, right, "right")?;
         let ty = common_type(&[a.ty, b.ty], "JOIN/USING")?;
         let (a, b) = (Typed::new(a.expr, a.ty), Typed::new(b.expr, b.ty));
-        [&a, &b].into_iter().for_each(|side| self.mark(&side.expr));
+        for side in [&a, &b] {
+            self.mark(&side.expr);
+            side.expr.slots(&mut |slot| self.names_slot(slot));
+        }
         let condition = self.comparison("=", a.clone(), b.clone())?.expr;
         let a = self.coerce(a, ty, Context::Implicit)?.expr;
         let b = self.coerce(b, ty, Context::Implicit)?.expr;
@@ -329,6 +332,9 @@ impl Binder<'_> {
                 self.read_materialized(&desc, &alias_name)?;
                 let mut leaf = self.scan_of(desc.oid, &alias_name)?;
                 let columns = self.scope_columns(&leaf)?;
+                let slots = columns.iter().map(|column| (column.origin.1, column.slot));
+                let number = self.reads_relation(&Relation::Table(desc.clone()), slots);
+                self.locks_relation(number, &alias_name);
                 self.lock_leaf(&mut leaf, &alias_name);
                 self.add_table(Some(&desc.schema), alias, &name, columns)?;
                 Ok(Tree::Leaf(leaf))
@@ -349,7 +355,11 @@ impl Binder<'_> {
                 let known = std::mem::replace(&mut self.known_columns, view.known.clone());
                 // its names mean what they meant when it was made
                 let naming = Naming::View(view.clone());
+                let (before, owner) = (self.uses.by(), self.catalog.owner_of(view.oid));
+                // what the view reads, its owner may read
+                self.uses.act_for(if view.security_invoker { before } else { Some(owner) });
                 let bound = self.apart(naming, |binder| binder.deeper(|binder| binder.query(&query)));
+                self.uses.act_for(before);
                 self.known_columns = known;
                 self.noted = noted;
                 self.scopes = scopes;
@@ -364,6 +374,9 @@ impl Binder<'_> {
                     columns.truncate(usize::from(end.unsigned_abs()) - 1);
                 }
                 let mut slots = columns.iter().map(|column| column.slot).collect();
+                let numbered = columns.iter().zip(1..).map(|(column, number)| (number, column.slot));
+                let number = self.reads_relation(&Relation::View(view.clone()), numbered);
+                self.locks_relation(number, &alias_name);
                 self.locking.carry_from(locked, &mut slots);
                 self.add_table(Some(&view.schema), alias, &name, columns)?;
                 // they come from the tables that it reads
@@ -376,6 +389,7 @@ impl Binder<'_> {
                 self.note_relation(object, sequence.oid, alias.is_some());
                 self.relations.push(sequence.oid);
                 let slots = self.new_slots(3);
+                self.reads_relation(&Relation::Sequence(sequence.clone()), std::iter::empty());
                 let names = [("last_value", Type::INT8), ("log_cnt", Type::INT8), ("is_called", Type::BOOL)];
                 let columns =
                     names.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
@@ -432,6 +446,7 @@ impl Binder<'_> {
         // by others than itself
         if matches!(cte.stage, Stage::Whole { .. }) {
             let reading = Reading { slots: slots.clone(), within: self.within.clone() };
+            self.uses.reads_cte(cte.number);
             self.read_ctes.entry(cte.number).or_default().push(reading);
         }
         let columns =

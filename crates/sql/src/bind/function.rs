@@ -641,6 +641,22 @@ impl Binder<'_> {
                 let columns = columns.map(|name| (name.to_owned(), Type::TEXT)).to_vec();
                 Ok((SetCall::new(SetFn::Options, exprs), columns))
             }
+            ("aclexplode", 1) => {
+                let given = self.args_as(name, args, &[Type::array_of(Base::Text)])?;
+                let types = [Type::array_of(Base::Text)];
+                let Some((function, _)) = SessionFn::find("_acl_items", &types) else {
+                    return Err(SqlError::internal("a function of the session"));
+                };
+                let exprs = vec![Expr::Session(Box::new((function, given)))];
+                let columns = [
+                    ("grantor", Type::OID),
+                    ("grantee", Type::OID),
+                    ("privilege_type", Type::TEXT),
+                    ("is_grantable", Type::BOOL),
+                ];
+                let columns = columns.map(|(name, ty)| (name.to_owned(), ty)).to_vec();
+                Ok((SetCall::new(SetFn::AclItems, exprs), columns))
+            }
             ("pg_get_keywords", 0) => {
                 let columns = [
                     ("word", Type::TEXT),

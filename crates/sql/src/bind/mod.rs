@@ -19,6 +19,7 @@ mod materialized;
 pub(crate) mod names;
 pub(crate) mod noted;
 mod operator;
+pub(crate) mod privileges;
 pub(crate) mod query;
 mod routine;
 pub(crate) mod scope;
@@ -198,6 +199,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) inherited: Vec<lock::Clause>,
     /// Whether that one does the locking, so that only rows that come out of it are locked.
     pub(crate) lifts: bool,
+    /// What the statement uses, which it needs privileges for.
+    pub(crate) uses: privileges::Uses,
     /// The strongest lock of rows in the statement.
     pub(crate) locks: Option<crate::parse::locking::Strength>,
     /// Whether the plan would be another one if it knew the values of parameters.
@@ -269,6 +272,7 @@ impl<'b> Binder<'b> {
             locking: lock::Locking::default(),
             inherited: Vec::new(),
             lifts: false,
+            uses: privileges::Uses::default(),
             locks: None,
             wants_values: false,
         }
@@ -364,6 +368,7 @@ impl<'b> Binder<'b> {
             conflicts: self.conflicts,
             calls: self.calls,
             wants_values: self.wants_values,
+            needs: self.uses.finish(),
         };
         (plan, params)
     }

@@ -125,6 +125,7 @@ impl Binder<'_> {
             return Err(SqlError::unsupported(what));
         }
         self.relations.push(desc.oid);
+        self.calls_routine(&desc.schema, desc.oid);
         let args: Vec<Typed> =
             given.placed.into_iter().chain(given.named.into_iter().map(|(_, arg)| arg)).collect();
         let mut exprs = Vec::with_capacity(order.len());

@@ -291,6 +291,7 @@ impl Binder<'_> {
     /// Notes in all queries inside of a level that they read a slot of it.
     pub(super) fn note_outer(&mut self, level: usize, slot: Slot) {
         self.used[slot] = true;
+        self.names_slot(slot);
         for inner in &mut self.scopes[level + 1..] {
             if !inner.outer.contains(&slot) {
                 inner.outer.push(slot);

@@ -107,6 +107,7 @@ impl Binder<'_> {
                 continue;
             }
             self.mark(&expr);
+            expr.slots(&mut |slot| self.names_slot(slot));
             output.push(Output { name, expr, ty, origin });
         }
     }

@@ -132,8 +132,9 @@ impl Binder<'_> {
             self.within.truncate(around);
             self.within.push(number);
             let volatile = self.volatile;
+            let uses = self.uses.count();
             let aliases: Vec<String> = cte.alias.columns.iter().map(|column| fold(&column.name)).collect();
-            let cte = match &*cte.query.body {
+            let bound = match &*cte.query.body {
                 SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, left, right }
                     if with.recursive =>
                 {
@@ -183,8 +184,11 @@ impl Binder<'_> {
                     self.kept(name, number, bound, inlined)
                 }
             };
+            if is_query(&cte.query.body) {
+                self.uses.of_cte(number, uses);
+            }
             self.within.truncate(around);
-            ctes.push(cte);
+            ctes.push(bound);
         }
         // those that stand for queries further behind are behind nothing now
         let barred = |def: &CteDef| matches!(def.stage, Stage::Barred(Bar::Forward));

@@ -7,6 +7,7 @@ use crate::bind::expr::is_named;
 use crate::cancel::Cancel;
 use crate::counts::Counts;
 use crate::functions::SessionFn;
+use crate::identity::RoleMark;
 use crate::memory::Budget;
 use crate::parse::utility::Utility;
 use crate::plan::cache::Compiled;
@@ -67,6 +68,10 @@ pub(crate) trait Host {
     /// # Errors
     /// 25006.
     fn note_nested(&self, plan: &Plan) -> Result<()>;
+    /// A routine begins, whose owner's privileges may count from here on.
+    fn enter_routine(&self, desc: &RoutineDesc) -> Option<RoleMark>;
+    /// It has ended.
+    fn leave_routine(&self, mark: Option<RoleMark>);
     /// Notes what of the catalog an expression of a function depends on.
     fn note_uses(&self, plan: &Plan);
     /// Notes that what the transaction does may depend on all of the catalog.

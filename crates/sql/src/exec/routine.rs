@@ -86,7 +86,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         let loaded = self.context.host.routine(desc, table)?;
         calls.set(calls.get() + 1);
+        let mark = self.context.host.enter_routine(desc);
         let result = stacker::maybe_grow(RED_ZONE, STACK, || run(self, &loaded, args));
+        self.context.host.leave_routine(mark);
         self.context.calls.set(self.context.calls.get() - 1);
         result
     }

@@ -31,6 +31,8 @@ pub(crate) enum SetFn {
     Keywords,
     /// Options of a foreign object, `name=value` each: names and values.
     Options,
+    /// The privileges of an `aclitem[]`: by whom, to whom, what, and whether it may be granted on.
+    AclItems,
     /// One row with the value.
     One,
     /// The rows, or the only one, of a function that somebody has written.
@@ -43,7 +45,7 @@ pub(crate) type Columns = &'static [(&'static str, Type)];
 /// Whether a name is that of a function that returns a set.
 pub(crate) fn returns_set(name: &str) -> bool {
     let known = ["unnest", "generate_series", "generate_subscripts", "pg_listening_channels"];
-    let of_catalogs = ["_pg_expandarray", "pg_get_keywords", "pg_options_to_table"];
+    let of_catalogs = ["_pg_expandarray", "pg_get_keywords", "pg_options_to_table", "aclexplode"];
     let of_texts = ["string_to_table", "regexp_split_to_table", "regexp_matches"];
     known.contains(&name)
         || of_catalogs.contains(&name)
@@ -138,6 +140,20 @@ impl SetFn {
                         None => (option, Value::Null),
                     };
                     if next(vec![Value::text(name), value])?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+            }
+            Self::AclItems => {
+                let Value::Array(array) = &args[0] else { return done };
+                // of four each
+                for item in array.values().chunks_exact(4) {
+                    let oid = |at: usize| {
+                        let text = item[at].as_str().and_then(|text| text.parse().ok());
+                        Value::Oid(text.unwrap_or(0))
+                    };
+                    let granted = Value::Bool(item[3].as_str() == Some("t"));
+                    if next(vec![oid(0), oid(1), item[2].clone(), granted])?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }

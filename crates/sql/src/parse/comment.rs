@@ -2,6 +2,7 @@
 
 use super::cursor::Cursor;
 use super::lex::text_of;
+use super::roles::RoleName;
 use super::routine::{Kinds, Signature};
 use scaledb_types::Result;
 
@@ -40,7 +41,8 @@ pub(crate) enum Subject {
     },
     /// An extension, by its name.
     Extension(String),
-    /// A schema, a database, a role: nothing that the catalog keeps.
+    Role(RoleName),
+    /// A schema, a database: nothing that the catalog keeps.
     Other,
 }
 
@@ -74,6 +76,8 @@ pub(super) fn comment(at: &mut Cursor<'_>) -> Result<Comment> {
         Subject::Constraint { name, schema, table }
     } else if at.accept("extension") {
         Subject::Extension(at.name()?)
+    } else if at.accept("role") {
+        Subject::Role(super::roles::role(at)?)
     } else if at.accept("trigger") {
         let name = at.name()?;
         at.expect("on")?;

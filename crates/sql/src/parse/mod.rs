@@ -2,6 +2,7 @@
 
 pub(crate) mod alter_sequence;
 pub(crate) mod alter_type;
+pub(crate) mod alter_view;
 pub(crate) mod comment;
 pub(crate) mod copy;
 mod cursor;
@@ -11,6 +12,7 @@ pub(crate) mod exclude;
 pub(crate) mod explain;
 mod fetch;
 pub(crate) mod frames;
+pub(crate) mod grant;
 pub mod lex;
 pub(crate) mod like;
 pub(crate) mod locking;
@@ -20,8 +22,10 @@ pub(crate) mod merge;
 pub(crate) mod named;
 mod nesting;
 pub(crate) mod normalize;
+pub(crate) mod passwords;
 pub(crate) mod plpgsql;
 mod quantified;
+pub(crate) mod roles;
 pub(crate) mod routine;
 mod select_into;
 pub(crate) mod sequence;
@@ -32,6 +36,7 @@ pub(crate) mod trigger;
 mod unknown;
 mod using;
 pub(crate) mod utility;
+mod view_options;
 
 pub(crate) use dialect::SYMMETRIC;
 
@@ -121,6 +126,7 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let tokens = tokens.map_err(|error| error_of(error.into(), text))?;
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
     let tokens = quantified::rewrite(table::rewrite(strings::rewrite(tokens)));
+    let tokens = view_options::rewrite(tokens);
     let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(tokens))));
     Ok(parser.with_tokens_with_locations(marked::rewrite(elements::rewrite(tokens))))
 }

@@ -21,6 +21,7 @@ pub(crate) struct CreateRoutine {
     pub(crate) body: String,
     pub(crate) volatility: Volatility,
     pub(crate) strict: bool,
+    pub(crate) security_definer: bool,
     /// Settings that hold while it runs: names and values.
     pub(crate) settings: Vec<(String, String)>,
 }
@@ -105,6 +106,7 @@ pub(crate) enum RoutineChange {
     Owner(String),
     Volatility(Volatility),
     Strict(bool),
+    SecurityDefiner(bool),
     Set(String, String),
     /// RESET of one setting, or of all.
     Reset(Option<String>),
@@ -169,6 +171,7 @@ pub(super) fn create(at: &mut Cursor<'_>) -> Result<CreateRoutine> {
         body: String::new(),
         volatility: Volatility::Volatile,
         strict: false,
+        security_definer: false,
         settings: Vec::new(),
     };
     while at.ahead.is_some() {
@@ -201,6 +204,7 @@ pub(super) fn create(at: &mut Cursor<'_>) -> Result<CreateRoutine> {
             match change {
                 RoutineChange::Volatility(volatility) => created.volatility = volatility,
                 RoutineChange::Strict(strict) => created.strict = strict,
+                RoutineChange::SecurityDefiner(definer) => created.security_definer = definer,
                 _ => {}
             }
         } else if at.accept("window") {
@@ -234,8 +238,7 @@ fn setting(at: &mut Cursor<'_>) -> Result<(String, String)> {
     Ok((name, values.join(", ")))
 }
 
-/// What a routine promises; `None` if something else stands there. What only speed or privileges depend on says nothing
-/// here.
+/// What a routine promises; `None` if something else stands there. What only speed depends on says nothing here.
 fn promise(at: &mut Cursor<'_>) -> Result<Option<RoutineChange>> {
     let nothing = RoutineChange::Reset(None);
     Ok(Some(if at.accept("immutable") {
@@ -259,10 +262,11 @@ fn promise(at: &mut Cursor<'_>) -> Result<Option<RoutineChange>> {
         nothing
     } else if at.accept("external") || at.ahead.is_some_and(|token| token.is(at.text, "security")) {
         at.expect("security")?;
-        if !at.accept("invoker") {
+        let definer = !at.accept("invoker");
+        if definer {
             at.expect("definer")?;
         }
-        nothing
+        RoutineChange::SecurityDefiner(definer)
     } else if at.accept("parallel") {
         at.name()?;
         nothing

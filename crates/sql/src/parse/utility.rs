@@ -107,6 +107,7 @@ pub(crate) enum Utility {
     AlterSequence(super::alter_sequence::AlterSequence),
     /// ALTER TYPE.
     AlterType(super::alter_type::AlterType),
+    AlterView(Box<super::alter_view::AlterView>),
     SetSchema(super::set_schema::SetSchema),
     Materialized(Box<super::materialized::Materialized>),
     /// DO.
@@ -141,10 +142,15 @@ pub(crate) enum Utility {
     Unlisten(Option<String>),
     /// Accepted, and nothing is done: the tag to answer, and what the client is told.
     Told(&'static str, Severity, &'static str),
-    /// A statement that would change privileges: its name, and the tag to answer where it is ignored.
-    Privilege(&'static str, &'static str),
-    /// SET ROLE or SET SESSION AUTHORIZATION: the setting, and the name; none to be oneself again.
-    BecomeUser(&'static str, Option<String>),
+    Grant(Box<super::grant::GrantStatement>),
+    Roles(Box<super::roles::RoleStatement>),
+    /// SET ROLE or SET SESSION AUTHORIZATION.
+    BecomeRole {
+        setting: &'static str,
+        local: bool,
+        /// None to be oneself again.
+        name: Option<String>,
+    },
 }
 
 /// Parses the statement if it is one of this file's.
@@ -169,7 +175,11 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
             }
             if at.accept("session") {
                 at.expect("authorization")?;
-                return Ok(Utility::BecomeUser("session_authorization", None));
+                return Ok(Utility::BecomeRole {
+                    setting: "session_authorization",
+                    local: false,
+                    name: None,
+                });
             }
             Ok(Utility::Reset(Some(setting(at)?)))
         },
@@ -201,8 +211,21 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
             rest_as(at, Utility::Told("CLUSTER", Severity::Notice, what))
         },
         "lock" => lock,
-        "grant" => |at| rest_as(at, Utility::Privilege("GRANT", "GRANT")),
-        "revoke" => |at| rest_as(at, Utility::Privilege("REVOKE", "REVOKE")),
+        "grant" => |at| Ok(Utility::Grant(Box::new(super::grant::grant(at, false)?))),
+        "revoke" => |at| Ok(Utility::Grant(Box::new(super::grant::grant(at, true)?))),
+        "alter" if is_second(text, "default") => {
+            |at| Ok(Utility::Grant(Box::new(super::grant::default_privileges(at)?)))
+        }
+        "create" if super::roles::is_about_roles(text) => {
+            |at| Ok(Utility::Roles(Box::new(super::roles::create(at)?)))
+        }
+        "alter" if super::roles::is_about_roles(text) => {
+            |at| Ok(Utility::Roles(Box::new(super::roles::alter(at)?)))
+        }
+        "drop" if super::roles::is_about_roles(text) => {
+            |at| Ok(Utility::Roles(Box::new(super::roles::drop_roles(at)?)))
+        }
+        "reassign" => |at| Ok(Utility::Roles(Box::new(super::roles::reassign(at)?))),
         "comment" => |at| Ok(Utility::Comment(super::comment::comment(at)?)),
         "alter" if super::set_schema::is_set_schema(text) => {
             |at| Ok(Utility::SetSchema(super::set_schema::set_schema(at)?))
@@ -220,6 +243,10 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "alter" if is_second(text, "type") => |at| {
             at.expect("type")?;
             Ok(Utility::AlterType(super::alter_type::alter_type(at)?))
+        },
+        "alter" if is_second(text, "view") => |at| {
+            at.expect("view")?;
+            Ok(Utility::AlterView(Box::new(super::alter_view::alter_view(at)?)))
         },
         "do" => |at| Ok(Utility::Do(Box::new(super::plpgsql::do_block(at)?))),
         "create" if super::routine::is_about_routines(text) => {
@@ -386,7 +413,7 @@ fn rollback(at: &mut Cursor<'_>) -> Result<Utility> {
 }
 
 /// The name of a setting: `a` or `a.b`, in lower case.
-fn setting(at: &mut Cursor<'_>) -> Result<String> {
+pub(super) fn setting(at: &mut Cursor<'_>) -> Result<String> {
     if at.accept("time") {
         at.expect("zone")?;
         return Ok("timezone".to_owned());
@@ -427,10 +454,14 @@ fn set(at: &mut Cursor<'_>) -> Result<Utility> {
             return Ok(Utility::SetCharacteristics(modes(at)?));
         }
         if at.accept("authorization") {
-            return become_user(at, "session_authorization", "default");
+            return become_role(at, "session_authorization", "default", false);
         }
     } else {
         local = at.accept("local");
+        if local && at.accept("session") {
+            at.expect("authorization")?;
+            return become_role(at, "session_authorization", "default", true);
+        }
     }
     if at.accept("names") {
         let value = value(at)?;
@@ -438,19 +469,16 @@ fn set(at: &mut Cursor<'_>) -> Result<Utility> {
     }
     if at.accept("role") {
         // also as a setting: SET role TO x
-        if !at.accept_sign("=") {
-            at.accept("to");
+        let as_setting = at.accept_sign("=") || at.accept("to");
+        if as_setting && at.accept("default") {
+            return Ok(Utility::BecomeRole { setting: "role", local, name: None });
         }
-        return become_user(at, "role", "none");
+        return become_role(at, "role", "none", local);
     }
     if at.accept("time") {
         at.expect("zone")?;
     } else {
-        let name = setting(at)?;
-        if !at.accept_sign("=") {
-            at.expect("to")?;
-        }
-        let value = if name == "search_path" { list_of_names(at)? } else { values(at)? };
+        let (name, value) = setting_and_value(at)?;
         return Ok(Utility::Set { local, name, value });
     }
     let name = "timezone".to_owned();
@@ -471,11 +499,20 @@ fn set(at: &mut Cursor<'_>) -> Result<Utility> {
 }
 
 /// The name behind SET ROLE; `own` is the word for oneself.
-fn become_user(at: &mut Cursor<'_>, setting: &'static str, own: &str) -> Result<Utility> {
-    if at.accept(own) || at.accept("default") {
-        return Ok(Utility::BecomeUser(setting, None));
+fn become_role(at: &mut Cursor<'_>, setting: &'static str, own: &str, local: bool) -> Result<Utility> {
+    let itself = at.accept(own);
+    let name = if itself { None } else { Some(value(at)?) };
+    Ok(Utility::BecomeRole { setting, local, name })
+}
+
+/// The name of a setting, and its value; none for DEFAULT.
+pub(super) fn setting_and_value(at: &mut Cursor<'_>) -> Result<(String, Option<String>)> {
+    let name = setting(at)?;
+    if !at.accept_sign("=") {
+        at.expect("to")?;
     }
-    Ok(Utility::BecomeUser(setting, Some(value(at)?)))
+    let value = if name == "search_path" { list_of_names(at)? } else { values(at)? };
+    Ok((name, value))
 }
 
 /// The hours in `+05:30`.

@@ -15,6 +15,7 @@ pub(crate) mod factor;
 pub(crate) mod joins;
 pub(crate) mod kind;
 mod modify;
+pub(crate) mod needs;
 pub(crate) mod place;
 pub(crate) mod point;
 pub(crate) mod routine;
@@ -371,6 +372,8 @@ pub(crate) struct Plan {
     pub(crate) unpopulated: bool,
     /// Whether it would be another one if it knew the values of parameters.
     pub(crate) wants_values: bool,
+    /// What it needs to be allowed to do, if anything.
+    pub(crate) needs: Option<Box<needs::Needs>>,
 }
 
 /// What the tag of a statement says.

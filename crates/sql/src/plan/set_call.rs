@@ -52,6 +52,7 @@ impl SetCall {
             SetFn::Expand => "_pg_expandarray",
             SetFn::Keywords => "pg_get_keywords",
             SetFn::Options => "pg_options_to_table",
+            SetFn::AclItems => "aclexplode",
             SetFn::One => "function",
             SetFn::Routine(desc) => &desc.name,
         }

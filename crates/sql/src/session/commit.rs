@@ -183,6 +183,7 @@ impl<E: Engine> Session<E> {
             .hint("The transaction might succeed if retried."));
         }
         let mut catalog = (*self.state.catalog).clone();
+        catalog.forget_access();
         catalog.version = shared.version() + 1;
         // until the new catalog is in force the library begins to use no table
         let held = shared.pins.hold(&shared.catalog(), &catalog)?;

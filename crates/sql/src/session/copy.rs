@@ -126,6 +126,9 @@ impl<E: Engine> Session<E> {
         );
         let oids: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
         let insert = self.compile(&text, &oids)?;
+        if let Action::Plan(plan) = &insert.action {
+            self.state.check_needs(plan)?;
+        }
         if self.transaction.is_read_only() {
             return Err(SqlError::new(
                 SqlState::READ_ONLY_SQL_TRANSACTION,
@@ -226,6 +229,7 @@ impl<E: Engine> Session<E> {
         }
         let compiled = copying.insert.clone();
         let Action::Plan(plan) = &compiled.action else { return Err(SqlError::internal("not a plan")) };
+        self.state.check_needs(plan)?;
         self.transaction.touch(&plan.tables, compiled.number);
         self.state.note_uses(plan);
         self.transaction.note(compiled.number, true);

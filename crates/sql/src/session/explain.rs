@@ -72,6 +72,7 @@ impl<E: Engine> Session<E> {
         let types: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
         let (compiled, params) = self.explained(text, &types, values)?;
         let Action::Plan(plan) = &compiled.action else { return Err(unexplained()) };
+        self.state.check_needs(plan)?;
         let mut summary =
             Summary { planning: options.summary.then(|| begin.elapsed()), ..Summary::default() };
         let explained = if options.analyze {

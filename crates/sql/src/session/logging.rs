@@ -8,6 +8,7 @@
 use super::Session;
 use super::settings::Settings;
 use crate::parse::lex::{Kind, Lexer};
+use crate::parse::passwords::{may_hold_password, without_literals};
 use crate::parse::utility::Utility;
 use crate::plan::cache::{Action, Compiled};
 use scaledb_engine::Engine;
@@ -220,7 +221,8 @@ impl<E: Engine> Session<E> {
                 | Utility::DropTrigger(_)
                 | Utility::RenameTrigger(_)
                 | Utility::EnableTriggers(_)
-                | Utility::Privilege(..) => Class::Ddl,
+                | Utility::Grant(_)
+                | Utility::Roles(_) => Class::Ddl,
                 Utility::Execute { name, .. } => match self.statements.get(name.as_str()) {
                     // a prepared statement is no EXECUTE
                     Some(prepared) => self.class_of(&prepared.compiled),
@@ -263,39 +265,6 @@ fn shown(text: &str) -> String {
         // writing to a string does not fail
         let _ = write!(shown, "... ({} bytes)", text.len());
     }
-    shown
-}
-
-/// Whether a statement is about users, or is none about rows and speaks of passwords.
-fn may_hold_password(text: &str) -> bool {
-    let mut words = Lexer::new(text).filter(|token| matches!(token.kind, Kind::Word | Kind::Quoted));
-    let Some(first) = words.next() else { return false };
-    let rows =
-        ["select", "insert", "update", "delete", "merge", "with", "values", "table", "copy", "execute"];
-    if rows.iter().any(|word| first.is(text, word)) {
-        return false;
-    }
-    let about_users = words.clone().next().is_some_and(|second| {
-        ["role", "user", "group", "subscription", "server"].iter().any(|word| second.is(text, word))
-    });
-    let changes = first.is(text, "create") || first.is(text, "alter");
-    let speaks = |word: &str| ["password", "passwd", "secret"].iter().any(|hint| word.contains(hint));
-    changes && about_users || words.any(|word| speaks(&word.of(text).to_ascii_lowercase()))
-}
-
-/// The text with `'***'` in the place of its literals.
-fn without_literals(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut copied = 0;
-    for token in Lexer::new(text) {
-        if matches!(token.kind, Kind::Text | Kind::Special | Kind::Open) {
-            shown.push_str(&text[copied..token.start]);
-            shown.push_str("'***'");
-            // what does not end goes on to the end of the text
-            copied = if token.kind == Kind::Open { text.len() } else { token.end };
-        }
-    }
-    shown.push_str(&text[copied..]);
     shown
 }
 

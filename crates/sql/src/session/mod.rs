@@ -47,6 +47,7 @@ use crate::counts::Counts;
 use crate::exec::Scratch;
 use crate::exec::context::ConstraintModes;
 use crate::gate::Flag;
+use crate::identity::Identity;
 use crate::memory::Reservation;
 use crate::plan::cache::{Held, OwnPlans};
 use crate::shared::Shared;
@@ -141,13 +142,28 @@ pub struct Session<E: Engine> {
 
 impl<E: Engine> Session<E> {
     pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
+        // who cannot find out which roles there are may do nothing
+        let identity = match shared.catalog_of_now() {
+            Ok(catalog) => Identity::new(&catalog, user),
+            Err(_) => Identity::nobody(user),
+        };
+        Self::with_identity(shared, id, identity, database)
+    }
+
+    pub(crate) fn of_first_role(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
+        let identity = Identity::first(user);
+        Self::with_identity(shared, id, identity, database)
+    }
+
+    fn with_identity(shared: Arc<Shared<E>>, id: u32, identity: Identity, database: &str) -> Self {
+        let user = &identity.login_name().to_owned();
         let place = shared.workers.place();
         let flag = shared.gate.flag();
         let activity = shared.sessions.enter(id, user, database);
         let version = shared.version();
         let counts = Counts::new(shared.collected.clone(), id);
         let mut session = Self {
-            state: SessionState::new(shared, id, user, database),
+            state: SessionState::new(shared, id, identity, database),
             env: Env::default(),
             env_generation: u64::MAX,
             settings_key: Arc::from(""),
@@ -189,8 +205,21 @@ impl<E: Engine> Session<E> {
             on_commit: Vec::new(),
         };
         session.take_presets();
+        session.take_settings_of_role();
         session.refresh();
         session
+    }
+
+    /// Begins with what ALTER ROLE has set for the role that logs in.
+    fn take_settings_of_role(&mut self) {
+        let role = self.state.catalog.role(self.state.identity.login());
+        for (name, value) in role.map(|desc| desc.settings.clone()).unwrap_or_default() {
+            if name == "role" && self.state.check_may_become("role", Some(&value)).is_err() {
+                continue;
+            }
+            // it was checked when it was set
+            let _ = self.state.settings.borrow_mut().start_with(&name, &value);
+        }
     }
 
     /// A number for the session, unique in the database: `pg_backend_pid()`.
@@ -203,6 +232,9 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// 42704, 55P02, 22023 and others: as SET.
     pub fn set_initial(&mut self, name: &str, value: &str) -> Result<()> {
+        if name.eq_ignore_ascii_case("role") {
+            self.state.check_may_become("role", Some(value))?;
+        }
         self.state.settings.borrow_mut().start_with(name, value)?;
         self.refresh();
         Ok(())
@@ -309,7 +341,8 @@ impl<E: Engine> Session<E> {
     /// Derives what depends on settings, if they have changed.
     #[inline]
     fn refresh(&mut self) {
-        if self.env_generation != self.state.settings.borrow().generation {
+        if self.env_generation != self.state.settings.borrow().generation || self.state.identity.has_changed()
+        {
             self.derive();
         }
     }
@@ -319,6 +352,8 @@ impl<E: Engine> Session<E> {
         let path = self.state.path.clone();
         self.state.refresh(&mut self.env);
         self.path_number += u64::from(path != self.state.path);
+        let superuser = if self.state.identity.is_superuser() { "on" } else { "off" };
+        self.state.settings.borrow_mut().note("is_superuser", superuser);
         let settings = self.state.settings.borrow();
         self.env_generation = settings.generation;
         self.synchronous = settings.get("synchronous_commit").ok() != Some("off");

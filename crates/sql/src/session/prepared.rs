@@ -110,7 +110,7 @@ impl<E: Engine> Session<E> {
 
     fn compile_text(&mut self, text: &str, types: Vec<Option<Type>>) -> Result<Compiled> {
         let version = self.state.catalog.version;
-        let number = self.state.shared.trace.number(text);
+        let number = self.state.shared.trace.number(&parse::passwords::for_others(text));
         let serial = self.state.shared.collected.serial();
         let compiled = |action: Action, params: Vec<Type>, columns: Option<Vec<Column>>| {
             super::compile::compiled(text, number, serial, action, params, columns, version)

@@ -38,6 +38,7 @@ impl<E: Engine> Session<E> {
     /// Those of its statements that none of its handlers is for.
     pub(super) fn do_block(&mut self, program: &Program, alone: bool) -> Result<Executed> {
         let deadline = self.deadline();
+        self.state.check_language(scaledb_catalog::Language::PlPgSql)?;
         self.run_block(alone, deadline, |session, reserves| {
             session.as_statement((deadline, reserves), |session| {
                 let loaded = load_block(&session.state.catalog, &session.state.path, program)?;
@@ -148,8 +149,10 @@ impl<E: Engine> Session<E> {
         let args = args.rows.pop().map(<[Value]>::into_vec).unwrap_or_default();
         self.state.used.note(call.desc.oid);
         let loaded = self.state.routine(&call.desc, None)?;
-        let finished = stacker::maybe_grow(256 << 10, 1 << 20, || run(self, &loaded, args))?;
-        row_of(finished)
+        let mark = self.state.enter_routine(&call.desc);
+        let finished = stacker::maybe_grow(256 << 10, 1 << 20, || run(self, &loaded, args));
+        self.state.leave_routine(mark);
+        row_of(finished?)
     }
 
     /// Whether a statement may stand in a block or a procedure.
@@ -161,12 +164,15 @@ impl<E: Engine> Session<E> {
             utility,
             Utility::AlterSequence(_)
                 | Utility::AlterType(_)
+                | Utility::AlterView(_)
                 | Utility::SetSchema(_)
                 | Utility::Materialized(_)
                 | Utility::Analyze(_)
                 | Utility::Comment(_)
                 | Utility::Lock { .. }
-                | Utility::Privilege(..)
+                | Utility::Grant(_)
+                | Utility::Roles(_)
+                | Utility::BecomeRole { .. }
                 | Utility::Reset(_)
                 | Utility::Set { .. }
                 | Utility::SetConstraints { .. }

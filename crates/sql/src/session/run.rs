@@ -211,6 +211,7 @@ impl<E: Engine> Session<E> {
         {
             return Err(crate::error::no_locks(statement));
         }
+        self.state.check_needs(plan)?;
         if !effort.whole && (self.state.waited.get() || plan.writes && self.is_overtaken()) {
             self.go_on_in_present(None)?;
         }

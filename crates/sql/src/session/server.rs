@@ -13,6 +13,12 @@ impl<E: Engine> SessionState<E> {
     /// # Errors
     /// 0A000: there is no server.
     pub(super) fn ask_server(&self, name: &str, argument: Option<&Value>) -> Result<Value> {
+        match (name, argument) {
+            ("pg_reload_conf", _) => self.check_superuser("permission denied for function pg_reload_conf")?,
+            ("pg_cancel_backend", Some(Value::Int4(pid))) => self.check_may_signal(*pid, "cancel")?,
+            (_, Some(Value::Int4(pid))) => self.check_may_signal(*pid, "terminate")?,
+            _ => {}
+        }
         let Some(server) = self.shared.supervisor.get() else {
             let what = format!("{name} needs a server, and this database runs within a program");
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, what));

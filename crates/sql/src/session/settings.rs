@@ -78,7 +78,6 @@ const KNOWN: &[Known] = &[
     known("bytea_output", "hex", Takes::OneOf(&["hex", "escape"])),
     known("check_function_bodies", "on", Takes::Bool),
     known("client_min_messages", "notice", MESSAGES),
-    known("compat_ignore_privileges", "off", Takes::Bool),
     known("constraint_exclusion", "partition", Takes::Anything),
     known("cursor_tuple_fraction", "0.1", Takes::Anything),
     known("deadlock_timeout", "1s", Takes::Milliseconds),
@@ -146,9 +145,8 @@ const KNOWN: &[Known] = &[
 const EFFECTIVE: &[&str] = &[
     "application_name", "client_encoding", "datestyle", "default_transaction_read_only", "intervalstyle",
     "standard_conforming_strings", "timezone", "bytea_output", "check_function_bodies", "client_min_messages",
-    "compat_ignore_privileges",
     "default_transaction_isolation", "extra_float_digits", IDLE_IN_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, "log_min_duration_statement", "log_statement",
-    "row_security", "search_path", STATEMENT_TIMEOUT, "synchronous_commit", "temp_file_limit", "track_statements",
+    "role", "row_security", "search_path", STATEMENT_TIMEOUT, "synchronous_commit", "temp_file_limit", "track_statements",
     "transaction_deferrable", "transaction_isolation", "transaction_read_only", "work_mem",
 ];
 
@@ -282,6 +280,30 @@ impl Settings {
         Ok(())
     }
 
+    /// Sets what no client may set by its name.
+    pub(crate) fn set_fixed(&mut self, name: &str, value: &str, local: bool) {
+        let before = self.replace(name, Some(value.to_owned()));
+        self.undo.push(Undo { name: name.to_owned(), before, local });
+    }
+
+    /// Says what is so, whatever a transaction sets or takes back.
+    pub(crate) fn note(&mut self, name: &str, value: &str) {
+        if self.get(name).ok() != Some(value) {
+            self.replace(name, Some(value.to_owned()));
+        }
+    }
+
+    /// Looks whether a setting takes a value.
+    ///
+    /// # Errors
+    /// As [`Settings::set`].
+    pub(crate) fn check(&self, name: &str, value: &str) -> Result<()> {
+        if let Some(known) = settable(name)? {
+            check(known, value)?;
+        }
+        Ok(())
+    }
+
     fn replace(&mut self, name: &str, value: Option<String>) -> Option<String> {
         self.generation += 1;
         if let Some(known) = find(name).filter(|known| known.report) {
@@ -295,7 +317,10 @@ impl Settings {
 
     /// RESET ALL.
     pub(crate) fn reset_all(&mut self) {
-        let names: Vec<String> = self.values.keys().cloned().collect();
+        // who the session is, RESET ALL does not change
+        let identity =
+            |name: &String| matches!(name.as_str(), "role" | "session_authorization" | "is_superuser");
+        let names: Vec<String> = self.values.keys().filter(|name| !identity(name)).cloned().collect();
         for name in names {
             let initial = self.initial.get(&name).cloned();
             let before = self.replace(&name, initial);

@@ -4,6 +4,7 @@ mod facts;
 mod host;
 mod locks;
 mod populated;
+pub(crate) mod roles;
 mod routines;
 mod sequences;
 mod tables;
@@ -14,6 +15,7 @@ use crate::api::{Notice, Severity};
 use crate::bind::names::temporary_schema;
 use crate::bind::{Keys, Lookup};
 use crate::error::Statements;
+use crate::identity::Identity;
 use crate::memory::Reservation;
 use crate::plan::BoundTable;
 use crate::routine::Loaded;
@@ -24,7 +26,7 @@ use scaledb_catalog::Catalog;
 use scaledb_engine::Engine;
 use scaledb_locks::Owner;
 use scaledb_notify::{Bell, Pending, PendingMark};
-use scaledb_types::{DateOrder, Env, IntervalStyle, Result, SqlError, SqlState, Zone};
+use scaledb_types::{DateOrder, Env, IntervalStyle, SqlError, Zone};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,7 +38,8 @@ use used::Used;
 pub(crate) struct SessionState<E: Engine> {
     pub(crate) shared: Arc<Shared<E>>,
     pub(crate) id: u32,
-    pub(crate) user: String,
+    /// Who the session is.
+    pub(crate) identity: Identity,
     pub(crate) database: String,
     pub(crate) settings: RefCell<Settings>,
     /// The catalog of the transaction at hand.
@@ -86,17 +89,18 @@ pub(crate) struct Said {
 }
 
 impl<E: Engine> SessionState<E> {
-    pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
+    pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, identity: Identity, database: &str) -> Self {
         let catalog = shared.catalog();
         let mut settings = Settings::default();
         // the name is no setting that a client may change, so it cannot be refused
+        let user = identity.login_name();
         let _ = settings.init("session_authorization", user);
         let path = settings.search_path(user);
         let owner = RefCell::new(Owner::new(shared.locks.clone(), id));
         Self {
             shared,
             id,
-            user: user.to_owned(),
+            identity,
             database: database.to_owned(),
             settings: RefCell::new(settings),
             catalog,
@@ -127,6 +131,7 @@ impl<E: Engine> SessionState<E> {
     pub(crate) fn use_catalog(&mut self, catalog: Arc<Catalog>) {
         self.catalog = catalog;
         self.catalog_changes += 1;
+        self.identity.look(&self.catalog);
         self.routines.borrow_mut().clear();
         self.tables.borrow_mut().clear();
         self.keys.borrow_mut().clear();
@@ -140,7 +145,8 @@ impl<E: Engine> SessionState<E> {
     /// Derives what depends on settings.
     pub(crate) fn refresh(&mut self, env: &mut Env) {
         let settings = self.settings.borrow();
-        self.path = with_system(settings.search_path(&self.user));
+        roles::follow(&self.identity, &self.catalog, &settings);
+        self.path = with_system(settings.search_path(&self.role_name(self.identity.current())));
         if self.has_temporary {
             let own = temporary_schema(self.id);
             match self.path.iter_mut().find(|schema| *schema == "pg_temp") {
@@ -200,21 +206,6 @@ impl<E: Engine> SessionState<E> {
             return;
         }
         self.notices.borrow_mut().push(Notice { severity, fields });
-    }
-
-    /// Refuses a statement that would change privileges; or warns, if scripts are to get through.
-    ///
-    /// # Errors
-    /// 0A000.
-    pub(crate) fn no_privileges(&self, statement: &str) -> Result<()> {
-        if self.settings.borrow().get("compat_ignore_privileges").ok() != Some("on") {
-            let what = format!("{statement} is not supported: every user may do everything");
-            let hint = "SET compat_ignore_privileges = on makes a warning of it, for scripts that need it.";
-            return Err(SqlError::unsupported(what).hint(hint));
-        }
-        let what = format!("{statement} is ignored: every user may do everything");
-        self.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
-        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::bind::names::parse_type;
 use crate::bind::{Binder, Lookup};
 use crate::parse::utility::{Modes, Utility};
 use crate::plan::cache::{Compiled, Held};
-use scaledb_catalog::Relation;
+use scaledb_catalog::{CHECKPOINT, Relation};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 
@@ -77,6 +77,8 @@ impl<E: Engine> Session<E> {
                 return done("SET");
             }
             Utility::Copy(copy) => return self.copy(copy, alone, sink),
+            Utility::Grant(grant) => return self.run_change(alone, |session| session.grant(grant)),
+            Utility::Roles(roles) => return self.run_change(alone, |session| session.change_roles(roles)),
             Utility::Comment(comment) => return self.run_change(alone, |session| session.comment(comment)),
             Utility::AlterSequence(alter) => {
                 return self.run_change(alone, |session| session.alter_sequence(alter));
@@ -107,6 +109,7 @@ impl<E: Engine> Session<E> {
             Utility::AlterRoutine(alter) => {
                 return self.run_change(alone, |session| session.alter_routine(alter));
             }
+            Utility::AlterView(alter) => return self.run_change(alone, |session| session.alter_view(alter)),
             Utility::AlterType(alter) => return self.run_change(alone, |session| session.alter_type(alter)),
             Utility::Execute { name, arguments } => return self.execute_named(name, arguments, alone, sink),
             Utility::Explain { options, text } => {
@@ -183,6 +186,10 @@ impl<E: Engine> Session<E> {
             Utility::Fetch { name, motion, moves } => self.fetch(name, *motion, *moves, sink)?,
             Utility::Close(name) => self.close_cursor(name.as_deref())?,
             Utility::Checkpoint => {
+                if !self.state.is_member_of(CHECKPOINT) {
+                    let what = "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT";
+                    return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, what));
+                }
                 self.state.shared.engine.checkpoint().map_err(crate::error::checkpoint)?;
                 Tag::plain("CHECKPOINT")
             }
@@ -199,12 +206,8 @@ impl<E: Engine> Session<E> {
                 self.state.notice(*severity, SqlError::new(code, *what));
                 Tag::plain(words)
             }
-            Utility::Privilege(statement, words) => {
-                self.state.no_privileges(statement)?;
-                Tag::plain(words)
-            }
-            Utility::BecomeUser(setting, name) => {
-                self.become_user(setting, name.as_deref())?;
+            Utility::BecomeRole { setting, local, name } => {
+                self.become_role(setting, name.as_deref(), *local)?;
                 Tag::plain("SET")
             }
             _ => return Err(SqlError::internal("a statement of another kind")),
@@ -251,6 +254,7 @@ impl<E: Engine> Session<E> {
                 self.state.give_all_locks_back();
                 self.state.tell_or_listen(&Utility::Unlisten(None))?;
                 self.drop_temporary()?;
+                self.become_role("session_authorization", None, false)?;
                 self.state.settings.borrow_mut().reset_all();
                 self.refresh();
                 Tag::plain("DISCARD ALL")
@@ -301,7 +305,14 @@ impl<E: Engine> Session<E> {
         let binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
         for (schema, name) in names {
             match binder.relation(schema.as_deref(), name)? {
-                Relation::Table(table) => oids.push(table.oid),
+                Relation::Table(table) if self.state.owns(table.oid) => oids.push(table.oid),
+                Relation::Table(table) => {
+                    let what = format!(
+                        "skipping \"{}\" --- only table or database owner can analyze it",
+                        table.name
+                    );
+                    self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
+                }
                 other => {
                     let what = format!("skipping \"{name}\" --- cannot analyze a {}", other.kind());
                     self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
@@ -309,7 +320,8 @@ impl<E: Engine> Session<E> {
             }
         }
         if names.is_empty() {
-            oids.extend(self.state.catalog.tables().map(|table| table.oid));
+            let all = self.state.catalog.tables().map(|table| table.oid);
+            oids.extend(all.filter(|oid| self.state.owns(*oid)));
         }
         for oid in oids {
             self.context().check_cancel()?;
@@ -345,7 +357,12 @@ impl<E: Engine> Session<E> {
                     value.unwrap_or_default()
                 )));
             }
-            "role" => return self.become_user("role", value.filter(|name| *name != "none")),
+            "log_statement" | "log_min_duration_statement" | "track_statements" => {
+                let what = format!("permission denied to set parameter \"{name}\"");
+                self.state.check_superuser(&what)?;
+            }
+            "role" => return self.become_role("role", value.filter(|name| *name != "none"), local),
+            "session_authorization" => return self.become_role("session_authorization", value, local),
             "default_transaction_read_only" | "default_transaction_isolation" => {
                 let on = value == Some("on");
                 if name.ends_with("read_only") {
@@ -374,13 +391,12 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    /// SET ROLE and SET SESSION AUTHORIZATION, which can only name the current user.
-    fn become_user(&mut self, setting: &str, name: Option<&str>) -> Result<()> {
-        if name.is_none_or(|name| name == self.state.user) {
-            return Ok(());
-        }
-        let statement = if setting == "role" { "SET ROLE" } else { "SET SESSION AUTHORIZATION" };
-        self.state.no_privileges(statement)
+    /// SET ROLE and SET SESSION AUTHORIZATION; without a name the session is itself again.
+    fn become_role(&mut self, setting: &'static str, name: Option<&str>, local: bool) -> Result<()> {
+        self.state.check_may_become(setting, name)?;
+        self.state.set_role(setting, name, local)?;
+        self.refresh();
+        Ok(())
     }
 
     fn shown(&self, name: Option<&str>) -> Result<Vec<Box<[Value]>>> {

@@ -239,7 +239,10 @@ impl<E: Engine> Session<E> {
             let catalog = &self.state.catalog;
             let found = find_relation(catalog, &self.state.path, schema.as_deref(), name);
             let table = match found {
-                Some(Relation::Table(table)) if !table.is_materialized() => table.oid,
+                Some(Relation::Table(table)) if !table.is_materialized() => {
+                    self.state.check_may_lock(table.oid, mode)?;
+                    table.oid
+                }
                 Some(other) => {
                     let what = format!("cannot lock relation \"{name}\"");
                     let detail = format!("This operation is not supported for {}s.", other.kind());

@@ -10,6 +10,7 @@ use crate::counts::Collected;
 use crate::error::plain;
 use crate::gate::Gate;
 use crate::memory::Budget;
+use crate::patience::CHANGE_ATTEMPTS;
 use crate::pins::Pins;
 use crate::plan::cache::Plans;
 use crate::plan::statistics::{TableStatistics, differs};
@@ -31,7 +32,7 @@ use scaledb_notify::Hub;
 use scaledb_row::Projection;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;
-use scaledb_types::Result;
+use scaledb_types::{Result, SqlState};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -41,6 +42,9 @@ const MANNER: char = ':';
 
 /// How long a plan is used, in microseconds, until the rows of its tables are looked at again.
 const LOOK: u64 = 500_000;
+
+/// Makes the verifier of a password; none if the system has no random numbers.
+pub(crate) type PasswordHash = fn(&str) -> Option<String>;
 
 /// What the handles of a database share.
 pub(crate) struct Shared<E: Engine> {
@@ -66,6 +70,8 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) memory: Arc<Budget>,
     /// Where rows go that do not fit, if there is a place.
     pub(crate) temporary: OnceLock<Temporary>,
+    /// Makes verifiers of passwords, where there is something that checks them.
+    pub(crate) password_hash: OnceLock<PasswordHash>,
     current: Mutex<Arc<Catalog>>,
     /// The version of `current`: read at each begin, written by DDL only.
     version: AtomicU64,
@@ -133,6 +139,7 @@ impl<E: Engine> Shared<E> {
             locks: Arc::default(),
             memory: Arc::default(),
             temporary: OnceLock::new(),
+            password_hash: OnceLock::new(),
             version: AtomicU64::new(catalog.version),
             changed_at: AtomicU64::new(0),
             commits: (engine.serialization_point() == SerializationPoint::Begin).then(|| AtomicU64::new(0)),
@@ -276,6 +283,33 @@ impl<E: Engine> Shared<E> {
         }
         self.read_again(worker)?;
         Err(crate::error::changed_definition())
+    }
+
+    /// The catalog of now: in a cluster, that of all nodes. Who somebody is, is decided by it.
+    ///
+    /// # Errors
+    /// The engine's: this node does not hear the others.
+    pub(crate) fn catalog_of_now(&self) -> Result<Arc<Catalog>> {
+        if !self.is_shared {
+            return Ok(self.catalog());
+        }
+        let spare = self.workers.spare(&self.engine);
+        let mut worker =
+            spare.map_or_else(|| self.engine.worker().map(Box::new).map_err(crate::error::plain), Ok)?;
+        let mut attempt = 0;
+        let confirmed = loop {
+            match self.confirm_catalog(&mut worker, self.version()) {
+                Err(error)
+                    if error.code() == SqlState::SERIALIZATION_FAILURE && attempt < CHANGE_ATTEMPTS =>
+                {
+                    attempt += 1;
+                    worker.back_off(attempt);
+                }
+                confirmed => break confirmed,
+            }
+        };
+        self.workers.give_spare(worker);
+        confirmed.map(|()| self.catalog())
     }
 
     /// An oid that nothing has.

@@ -2,19 +2,19 @@
 
 use super::Facts;
 use super::oids::{
-    DATABASE, DATABASE_OWNER, OWNER, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC, PG_TRIGGER, TABLESPACE,
-    TEMPORARY_SCHEMA, rule_of, schema_of_oid, schema_oid, type_functions,
+    DATABASE, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC, PG_TRIGGER, TABLESPACE, TEMPORARY_SCHEMA, rule_of,
+    schema_of_oid, schema_oid, type_functions,
 };
 use super::printed::{printed_expression, without_parentheses};
-use super::routines;
 use super::seen::{leads_to, seen, seen_expression, seen_query, seen_routine, seen_type};
+use super::{privileges, routines};
 use crate::bind::names::{is_temporary, own_schema, parse_type, split_text};
 use crate::functions::SessionFn;
 use crate::parse::lex::quoted;
 use scaledb_catalog::{
     Action, Catalog, ExclusionDesc, ForeignKeyDesc, IndexDesc, Initially, Relation, TableDesc, ViewDesc,
 };
-use scaledb_types::{Array, Base, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
 /// What `version()` answers.
@@ -22,6 +22,12 @@ const VERSION: &str = concat!("PostgreSQL 15.0 (ScaleDB ", env!("CARGO_PKG_VERSI
 
 /// Whether what the function answers may change with the catalog.
 pub(crate) fn reads_catalog(name: &str) -> bool {
+    // roles and privileges may change
+    if name.starts_with("has_")
+        || matches!(name, "pg_has_role" | "current_user" | "session_user" | "pg_get_userbyid")
+    {
+        return true;
+    }
     matches!(
         name,
         "cast"
@@ -33,6 +39,7 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
             | "pg_get_constraintdef"
             | "pg_get_viewdef"
             | "pg_get_functiondef"
+            | "_acl_items"
             | "pg_get_function_result"
             | "pg_get_function_sqlbody"
             | "pg_get_function_arguments"
@@ -55,7 +62,7 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
 /// What the function refuses.
 pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> Result<Value> {
     let catalog = facts.catalog();
-    let (user, database) = facts.names();
+    let (_, database) = facts.names();
     let oid = match args.first() {
         Some(Value::Oid(oid)) => Some(*oid),
         _ => None,
@@ -65,7 +72,8 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
         "cast" => return cast(facts, function, &args[0]),
         "version" => Value::text(VERSION),
         "current_database" | "current_catalog" => Value::text(database),
-        "current_user" | "session_user" | "user" | "current_role" => Value::text(user),
+        "session_user" => role_value(facts, facts.identity().session()),
+        "current_user" | "user" | "current_role" => role_value(facts, facts.identity().current()),
         "pg_is_in_recovery" => Value::Bool(false),
         "txid_current" => Value::Int8(i64::try_from(catalog.version).unwrap_or(0) + 1),
         "pg_table_is_visible" => oid.map_or(Value::Null, |oid| Value::Bool(is_visible(facts, oid))),
@@ -103,8 +111,9 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             let own = facts.path().iter().find(|schema| is_temporary(schema));
             Value::Oid(own.map_or(0, |schema| schema_oid(catalog, schema)))
         }
+        "_acl_items" => privileges::items(facts, &args[0])?,
         "acldefault" => match (&args[0], &args[1]) {
-            (Value::Char(kind), Value::Oid(owner)) => default_privileges(facts, *kind, *owner)?,
+            (Value::Char(kind), Value::Oid(owner)) => privileges::defaults(facts, *kind, *owner)?,
             _ => Value::Null,
         },
         "pg_is_other_temp_schema" => oid.map_or(Value::Null, |oid| is_other_temporary(facts, oid)),
@@ -157,14 +166,19 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
         "pg_tablespace_location" => Value::text(""),
         "pg_collation_is_visible" => oid.map_or(Value::Null, |_| Value::Bool(true)),
         "pg_char_to_encoding" => Value::Int4(6),
-        "to_regclass" | "to_regtype" | "to_regnamespace" => {
+        "to_regclass" | "to_regtype" | "to_regnamespace" | "to_regrole" => {
             let found = text.and_then(|text| registered(facts, function.name, text));
             found.map_or(Value::Null, Value::Oid)
+        }
+        "shobj_description" => {
+            let of_roles = args.get(1).and_then(Value::as_str) == Some("pg_authid");
+            let desc = oid.filter(|_| of_roles).and_then(|oid| catalog.role(oid));
+            desc.and_then(|desc| desc.comment.as_deref()).map_or(Value::Null, Value::text)
         }
         "obj_description" | "col_description" => {
             oid.map_or(Value::Null, |oid| description(catalog, function.name, oid, args.get(1)))
         }
-        name if name.starts_with("has_") || name == "pg_has_role" => Value::Bool(true),
+        name if name.starts_with("has_") || name == "pg_has_role" => privileges::ask(facts, name, args)?,
         _ => Value::Null,
     })
 }
@@ -173,40 +187,6 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
 fn is_other_temporary(facts: &dyn Facts, oid: u32) -> Value {
     let own = facts.path().iter().any(|schema| schema_oid(facts.catalog(), schema) == oid);
     Value::Bool(oid & TEMPORARY_SCHEMA != 0 && !own)
-}
-
-/// What may be done with an object of a kind whose privileges nobody has changed.
-///
-/// # Errors
-/// XX000 for a letter that stands for no kind.
-fn default_privileges(facts: &dyn Facts, kind: u8, owner: u32) -> Result<Value> {
-    let (everyone, own) = match kind {
-        b'c' => ("", ""),
-        b'r' => ("", "arwdDxt"),
-        b's' => ("", "rwU"),
-        b'd' => ("Tc", "CTc"),
-        b'f' => ("X", "X"),
-        b'l' | b'T' => ("U", "U"),
-        b'L' => ("", "rw"),
-        b'n' => ("", "UC"),
-        b't' => ("", "C"),
-        b'F' | b'S' => ("", "U"),
-        b'p' => ("", "sA"),
-        other => {
-            let what = format!("unrecognized object type abbreviation: {}", char::from(other));
-            return Err(SqlError::internal(what));
-        }
-    };
-    let by = role_name(facts, owner).map_or_else(|| owner.to_string(), |name| quoted(&name));
-    let item = |to: &str, rights: &str| Value::from(format!("{to}={rights}/{by}"));
-    let mut items = Vec::new();
-    if !everyone.is_empty() {
-        items.push(item("", everyone));
-    }
-    if !own.is_empty() {
-        items.push(item(&by, own));
-    }
-    Ok(Value::Array(Arc::new(Array::new(Type::TEXT, items))))
 }
 
 /// CREATE RULE of the rule of a view.
@@ -223,12 +203,24 @@ fn rule(facts: &dyn Facts, view: &Arc<ViewDesc>, pretty: Option<&Value>) -> Resu
 }
 
 /// The name of a role.
-fn role_name(facts: &dyn Facts, oid: u32) -> Option<String> {
-    match oid {
-        OWNER => Some(facts.names().0.to_owned()),
-        DATABASE_OWNER => Some("pg_database_owner".to_owned()),
-        _ => None,
-    }
+pub(super) fn role_name(facts: &dyn Facts, oid: u32) -> Option<String> {
+    facts.identity().name_of(facts.catalog(), oid)
+}
+
+fn role_value(facts: &dyn Facts, oid: u32) -> Value {
+    role_name(facts, oid).map_or_else(|| Value::text(oid.to_string()), Value::from)
+}
+
+/// The name that a text of one word means.
+fn folded_name(text: &str) -> String {
+    only_name(text).unwrap_or_else(|| text.to_owned())
+}
+
+/// The name that is all of a text.
+fn only_name(text: &str) -> Option<String> {
+    let mut tokens = crate::parse::lex::Lexer::new(text);
+    let name = tokens.next().and_then(|token| crate::parse::lex::name_of(token, text));
+    name.filter(|_| tokens.next().is_none())
 }
 
 /// The routine of a name.
@@ -328,6 +320,7 @@ fn registered(facts: &dyn Facts, function: &str, name: &str) -> Option<u32> {
     match function {
         "to_regclass" => find_relation(facts.catalog(), facts.path(), name),
         "to_regtype" => type_named(facts, name).ok(),
+        "to_regrole" => facts.identity().role_named(facts.catalog(), &folded_name(name)),
         _ => Some(schema_oid(facts.catalog(), name)).filter(|oid| *oid != 0),
     }
 }
@@ -484,9 +477,17 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
                 0 => undefined(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{text}\" does not exist")),
                 oid => Ok(Value::Oid(oid)),
             },
-            Base::Regrole if text == facts.names().0 => Ok(Value::Oid(OWNER)),
-            Base::Regrole if text == "pg_database_owner" => Ok(Value::Oid(DATABASE_OWNER)),
-            Base::Regrole => undefined(SqlState::UNDEFINED_OBJECT, format!("role \"{text}\" does not exist")),
+            Base::Regrole if text == "-" => Ok(Value::Oid(0)),
+            Base::Regrole if only_name(text).is_none() => {
+                Err(SqlError::new(SqlState::INVALID_NAME, "invalid name syntax"))
+            }
+            Base::Regrole => match facts.identity().role_named(facts.catalog(), &folded_name(text)) {
+                Some(role) => Ok(Value::Oid(role)),
+                None => undefined(
+                    SqlState::UNDEFINED_OBJECT,
+                    format!("role \"{}\" does not exist", folded_name(text)),
+                ),
+            },
             Base::Regproc => {
                 let name = text.strip_prefix("pg_catalog.").unwrap_or(text);
                 match type_functions().find(|(_, function)| *function == name) {
@@ -518,8 +519,8 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
         },
-        Base::Regrole if *oid == OWNER => quoted(facts.names().0),
-        Base::Regrole if *oid == DATABASE_OWNER => "pg_database_owner".to_owned(),
+        Base::Regrole if *oid == 0 => "-".to_owned(),
+        Base::Regrole => role_name(facts, *oid).map_or_else(|| oid.to_string(), |name| quoted(&name)),
         Base::Regproc => match type_functions().find(|(known, _)| known == oid) {
             Some((_, name)) => name.to_owned(),
             None if let Some(desc) = catalog.routine(*oid) => seen_routine(facts, &desc.schema, &desc.name),

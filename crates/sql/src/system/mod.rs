@@ -5,6 +5,7 @@ mod information_schema;
 mod oids;
 mod pg_catalog;
 pub(crate) mod printed;
+mod privileges;
 mod routines;
 mod seen;
 mod table;
@@ -12,6 +13,7 @@ mod table;
 use crate::activity::Known;
 use crate::bind::Lookup;
 use crate::counts::{Collected, RelationSize, TableNumbers};
+use crate::identity::Identity;
 use crate::plan::Computed;
 use crate::reclamation::Reclamation;
 use crate::trace::Number;
@@ -39,6 +41,8 @@ pub(crate) trait Facts {
     fn statement(&self, number: Number) -> Option<Arc<str>>;
     /// User and database.
     fn names(&self) -> (&str, &str);
+    /// Who the session is.
+    fn identity(&self) -> &Identity;
     /// What the database has counted: names and values.
     fn counters(&self) -> Vec<(String, u64)>;
     /// What the sessions of the database have counted.

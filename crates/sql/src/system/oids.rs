@@ -2,6 +2,7 @@
 
 use crate::bind::names::{is_temporary, temporary_schema};
 use scaledb_catalog::{Catalog, PUBLIC, Relation};
+pub(super) use scaledb_catalog::{DATABASE, OWNER};
 use scaledb_types::{Base, Type};
 use std::collections::BTreeSet;
 
@@ -10,10 +11,6 @@ pub(super) const SCHEMAS: [(&str, u32); 3] =
     [("pg_catalog", 11), ("information_schema", 13_500), ("public", 2_200)];
 /// A bit of the oids of schemas of temporary relations; the number of the session is in the others.
 pub(super) const TEMPORARY_SCHEMA: u32 = 1 << 30;
-/// The only role that logs in.
-pub(super) const OWNER: u32 = 10;
-/// The role whose member is the owner of the database; it owns the schema `public`.
-pub(super) const DATABASE_OWNER: u32 = 6_171;
 /// The functions that read and write arrays: clients recognize the types of arrays by them.
 pub(super) const ARRAY_FUNCTIONS: [(u32, &str); 4] =
     [(750, "array_in"), (751, "array_out"), (2_400, "array_recv"), (2_401, "array_send")];
@@ -29,7 +26,6 @@ pub(super) fn type_functions() -> impl Iterator<Item = (u32, &'static str)> {
     ARRAY_FUNCTIONS.into_iter().chain(ENUM_FUNCTIONS).chain(RANGE_FUNCTIONS)
 }
 
-pub(super) const DATABASE: u32 = 5;
 /// The only tablespace, `pg_default`.
 pub(super) const TABLESPACE: u32 = 1_663;
 /// The catalog of relations, among the catalogs.
@@ -37,6 +33,7 @@ pub(super) const PG_CLASS: u32 = 1_259;
 /// The oids of other catalogs whose objects depend on each other, or have comments.
 pub(super) const PG_ATTRDEF: u32 = 2_604;
 pub(super) const PG_CONSTRAINT: u32 = 2_606;
+pub(super) const PG_AUTHID: u32 = 1_260;
 pub(super) const PG_NAMESPACE: u32 = 2_615;
 pub(super) const PG_REWRITE: u32 = 2_618;
 pub(super) const PG_TYPE: u32 = 1_247;

@@ -88,6 +88,9 @@ pub(super) fn definition(facts: &dyn Facts, desc: &RoutineDesc) -> String {
     if desc.strict {
         promises.push("STRICT");
     }
+    if desc.security_definer {
+        promises.push("SECURITY DEFINER");
+    }
     if !promises.is_empty() {
         text.push_str(&format!(" {}\n", promises.join(" ")));
     }
@@ -165,4 +168,4 @@ pub(super) fn language_oid(language: Language) -> u32 {
 /// The oid of the type of triggers' functions.
 pub(super) const TRIGGER: u32 = 2_279;
 /// The oid of PL/pgSQL.
-pub(super) const PLPGSQL: u32 = 13_556;
+pub(super) const PLPGSQL: u32 = scaledb_catalog::PLPGSQL_LANGUAGE;

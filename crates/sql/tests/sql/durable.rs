@@ -57,10 +57,22 @@ const STORY: &[&str] = &[
     "truncate again",
     "insert into again values (2, 'few')",
     "insert into accounts (owner, remark) values (1, 'last')",
+    "create role clerk login password 'secret' in role pg_monitor",
+    "grant select (id), update (balance) on accounts to clerk with grant option",
+    "alter default privileges in schema public grant select on tables to clerk",
+    "create table theirs (a int primary key)",
+    "alter table theirs owner to clerk",
+    "alter role clerk set work_mem = '1MB'",
+    "drop table theirs",
 ];
 
 /// What of a database can be seen.
 const LOOK: &[&str] = &[
+    "select rolname, rolcanlogin, rolpassword, rolconfig from pg_authid where rolname = 'clerk'",
+    "select count(*) from pg_auth_members",
+    "select relname, relacl::text, pg_get_userbyid(relowner) from pg_class where relacl is not null or relowner <> 10 order by 1",
+    "select attname, attacl::text from pg_attribute where attacl is not null order by 1",
+    "select defaclacl::text from pg_default_acl",
     "select table_name, column_name, data_type, is_nullable from information_schema.columns where table_schema = \
      'public' order by 1, 2",
     "select relname, relkind from pg_class where relnamespace = 'public'::regnamespace order by 1",

@@ -26,6 +26,7 @@ mod messages;
 mod notifications;
 mod partial;
 mod random;
+mod roles;
 mod routines;
 mod row_bounds;
 mod row_filter;

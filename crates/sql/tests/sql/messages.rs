@@ -98,45 +98,6 @@ fn notices(session: &mut scaledb_sql::Session<scaledb_acc::Acc>, sql: &str) -> V
 }
 
 #[test]
-fn what_would_change_privileges_is_refused_or_ignored_aloud() {
-    let db = acc();
-    let mut s = session(&db);
-    ok(&mut s, "create table t (id int)");
-    ok(&mut s, "create sequence q");
-    let all = [
-        "grant select on t to bob",
-        "revoke all on t from public",
-        "alter table t owner to bob",
-        "alter table q owner to bob",
-        "set role bob",
-        "set role to bob",
-        "set session authorization 'bob'",
-        "select set_config('role', 'bob', false)",
-    ];
-    for sql in all {
-        assert_eq!(run(&mut s, sql).expect_err(sql).code().as_str(), "0A000", "{sql}");
-    }
-    // who one is already is no change
-    for sql in [
-        "alter table t owner to postgres",
-        "set role postgres",
-        "set role none",
-        "reset session authorization",
-    ] {
-        assert_eq!(notices(&mut s, sql), [""; 0], "{sql}");
-    }
-    ok(&mut s, "set compat_ignore_privileges = on");
-    for sql in all {
-        let told = notices(&mut s, sql);
-        assert!(
-            told.len() == 1 && told[0].starts_with("Warning") && told[0].contains("ignored"),
-            "{sql}: {told:?}"
-        );
-    }
-    assert_eq!(crate::common::text(&mut s, "select current_user"), "postgres");
-}
-
-#[test]
 fn what_is_accepted_and_does_nothing_says_so() {
     let db = acc();
     let mut s = session(&db);

@@ -3,6 +3,7 @@
 mod calls;
 mod merge;
 mod partition;
+mod privileges;
 mod query;
 mod schema;
 mod session;
@@ -12,6 +13,7 @@ mod write;
 
 use crate::tree::{Node, Ty};
 pub use partition::Partition;
+pub use privileges::READER;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use schema::RandomTable;
@@ -59,6 +61,8 @@ struct Generator {
     names: u32,
     /// The columns of the next query go by the names that they have of themselves.
     unnamed: bool,
+    /// Statements are of another role than the one that has made the tables.
+    as_reader: bool,
 }
 
 /// The script of a seed: its schema and rows, and then statements, so many together.
@@ -91,17 +95,21 @@ impl Generator {
             windows: Vec::new(),
             names: 0,
             unnamed: false,
+            as_reader: false,
         }
     }
 
     fn statement(&mut self, statements: &mut Vec<Statement>) {
         self.names = 0;
-        if self.one_in(3) {
+        if self.one_in(if self.as_reader { 8 } else { 25 }) {
+            self.role(statements);
+        } else if self.one_in(3) {
             self.write(statements);
         } else if self.one_in(8) {
             match self.below(3) {
                 0 => self.cursor(statements),
                 1 => self.prepared(statements),
+                _ if self.as_reader => self.prepared(statements),
                 _ => self.alteration(statements),
             }
         } else {

@@ -5,7 +5,7 @@ use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 use scaledb_sqlfuzz::answer::Answer;
-use scaledb_sqlfuzz::generate::Statement;
+use scaledb_sqlfuzz::generate::{READER, Statement};
 use scaledb_sqlfuzz::servers::{Server, comparable};
 use scaledb_sync::thread;
 use std::io::{Read, Write};
@@ -186,11 +186,13 @@ impl Server for Postgres {
     fn reset(&mut self) {
         let _ = self.query("rollback");
         let _ = self.query("deallocate all");
+        let _ = self.query("reset role");
+        let _ = self.query(&format!("create role {READER}"));
         let old = self.schemas;
         self.schemas += 1;
         let new = self.schemas;
         self.must(&format!(
-            "set client_min_messages = error; drop schema if exists s{old} cascade; create schema s{new}; set search_path = s{new}"
+            "set client_min_messages = error; drop schema if exists s{old} cascade; create schema s{new}; set search_path = s{new}; grant usage on schema s{new} to {READER}"
         ));
     }
 

@@ -9,7 +9,7 @@ use crate::parse::marked;
 use crate::plan::expr::Expr;
 use crate::plan::trigger::Event;
 use crate::plan::{BoundTable, Insert, Kind, Modify, Node};
-use scaledb_catalog::Identity;
+use scaledb_catalog::{Identity, Privileges};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use sqlparser::ast::{self, Expr as Ast, OnInsert, SetExpr, TableObject};
 use std::sync::Arc;
@@ -47,6 +47,12 @@ pub(super) struct Column {
     element: Option<Element>,
 }
 
+impl Column {
+    pub(super) fn position(&self) -> usize {
+        self.position
+    }
+}
+
 /// What an INSERT gives values.
 pub(super) struct Targets<'t> {
     pub(super) table: &'t Arc<BoundTable>,
@@ -64,9 +70,10 @@ impl Binder<'_> {
         if insert.overwrite || insert.replace_into || insert.ignore || insert.or.is_some() {
             return Err(unsupported("this form of INSERT"));
         }
-        let table = self.target(name)?;
+        let (table, uses) = self.target(name, Privileges::NONE)?;
         let overriding = Overriding::of(insert.columns.first());
         let (columns, named) = self.insert_targets(&table, &insert.columns, overriding)?;
+        let mut given: Vec<usize> = columns.iter().filter(|_| named).map(Column::position).collect();
         let mut values: Vec<Option<Expr>> = vec![None; table.types.len()];
         let (source, reads) = match &insert.source {
             Some(query) => {
@@ -76,6 +83,8 @@ impl Binder<'_> {
             None if insert.assignments.is_empty() => (Node::Result, false),
             None => return Err(unsupported("INSERT with SET")),
         };
+        given.extend((0..values.len()).filter(|&position| !named && values[position].is_some()));
+        self.needs_on(uses, Privileges::INSERT, &table, given.into_iter());
         let mut exprs = Vec::with_capacity(values.len());
         for (position, value) in values.into_iter().enumerate() {
             exprs.push(match value {
@@ -85,6 +94,7 @@ impl Binder<'_> {
         }
         let row = self.new_slots(table.types.len());
         row.iter().for_each(|&slot| self.used[slot] = true);
+        self.has_row(uses, &table, &row);
         let alias = insert.table_alias.as_ref().map(|alias| fold(&alias.alias));
         let shown = alias.unwrap_or_else(|| table.desc.name.clone());
         let generated = self.generated(&table, &row, None)?;
@@ -92,7 +102,7 @@ impl Binder<'_> {
         self.conflicts |= insert.on.is_some();
         let conflict = match &insert.on {
             None => None,
-            Some(OnInsert::OnConflict(on)) => Some(self.on_conflict(&table, &shown, &row, on)?),
+            Some(OnInsert::OnConflict(on)) => Some(self.on_conflict(uses, &table, &shown, &row, on)?),
             Some(_) => return Err(unsupported("ON DUPLICATE KEY")),
         };
         self.scope().tables = vec![ScopeTable {

@@ -1,8 +1,9 @@
 //! MERGE: rows of a source, each with the row of the table that matches it, and what is done with them.
 
-use super::insert::{Overriding, Targets};
+use super::insert::{Column, Overriding, Targets};
 use super::{Found, Generated};
 use crate::bind::names::split;
+use crate::bind::privileges::UseNumber;
 use crate::bind::{Binder, Bound};
 use crate::optimize::{self, Asked};
 use crate::parse::marked;
@@ -13,7 +14,7 @@ use crate::plan::trigger::{Event, Triggers};
 use crate::plan::{
     BoundTable, Delete, Insert, Kind, Locked, Merge, MergeAction, MergeClause, Modify, Node, Slot,
 };
-use scaledb_catalog::Relation;
+use scaledb_catalog::{Privileges, Relation};
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{
     self, Expr as Ast, MergeClauseKind, MergeInsertExpr, MergeInsertKind, Spanned as _, TableFactor,
@@ -49,7 +50,7 @@ impl Binder<'_> {
     pub(super) fn merge(&mut self, merge: &ast::Merge) -> Result<(Bound, Kind)> {
         check_reachable(&merge.clauses)?;
         self.check_merged(&merge.table)?;
-        let (table, mut leaf) = self.target_scan(&merge.table)?;
+        let (table, mut leaf, uses) = self.target_scan(&merge.table, Privileges::NONE)?;
         let (number, old) = (leaf.number(), leaf.slots.clone());
         let name = self.slot();
         self.used[name] = true;
@@ -62,7 +63,7 @@ impl Binder<'_> {
         self.condition(&merge.on, "JOIN/ON")?.into_conjuncts(&mut on);
         let mut clauses = Vec::with_capacity(merge.clauses.len());
         for clause in &merge.clauses {
-            clauses.push(self.when(&table, &old, clause)?);
+            clauses.push(self.when(uses, &table, &old, clause)?);
         }
         // rows of the source that match nothing are asked for by INSERT alone
         let inserts = clauses.iter().any(|(.., action)| matches!(action, Action::Insert(_)));
@@ -161,12 +162,18 @@ impl Binder<'_> {
     }
 
     /// A WHEN clause; the row of the table is seen by those alone that have one.
-    fn when(&mut self, table: &Arc<BoundTable>, old: &[Slot], clause: &ast::MergeClause) -> Result<When> {
+    fn when(
+        &mut self,
+        uses: UseNumber,
+        table: &Arc<BoundTable>,
+        old: &[Slot],
+        clause: &ast::MergeClause,
+    ) -> Result<When> {
         let matched = clause.clause_kind == MergeClauseKind::Matched;
         if !matched {
             self.hide_target();
         }
-        let bound = self.when_in_scope(table, old, clause);
+        let bound = self.when_in_scope(uses, table, old, clause);
         if !matched {
             self.show_target()?;
         }
@@ -176,6 +183,7 @@ impl Binder<'_> {
 
     fn when_in_scope(
         &mut self,
+        uses: UseNumber,
         table: &Arc<BoundTable>,
         old: &[Slot],
         clause: &ast::MergeClause,
@@ -183,13 +191,18 @@ impl Binder<'_> {
         let condition = clause.predicate.as_ref().map(|ast| self.when_condition(ast)).transpose()?;
         let action = match &clause.action {
             nothing if is_nothing(nothing) => Action::Nothing,
-            ast::MergeAction::Insert(insert) => Action::Insert(Box::new(self.merge_insert(table, insert)?)),
+            ast::MergeAction::Insert(insert) => {
+                Action::Insert(Box::new(self.merge_insert(uses, table, insert)?))
+            }
             ast::MergeAction::Update(update) => {
                 let row = self.new_slots(table.types.len());
-                let (set, generated) = self.assignments(table, &update.assignments, old, &row)?;
+                let (set, generated) = self.assignments(uses, table, &update.assignments, old, &row)?;
                 Action::Update(row, set, generated)
             }
-            ast::MergeAction::Delete { .. } => Action::Delete,
+            ast::MergeAction::Delete { .. } => {
+                self.needs(uses, Privileges::DELETE);
+                Action::Delete
+            }
         };
         Ok((condition, action))
     }
@@ -205,9 +218,15 @@ impl Binder<'_> {
     }
 
     /// The INSERT of a clause: its values are over the rows of the source.
-    fn merge_insert(&mut self, table: &Arc<BoundTable>, insert: &MergeInsertExpr) -> Result<Insert> {
+    fn merge_insert(
+        &mut self,
+        uses: UseNumber,
+        table: &Arc<BoundTable>,
+        insert: &MergeInsertExpr,
+    ) -> Result<Insert> {
         let overriding = Overriding::of(insert.columns.first());
         let (columns, named) = self.insert_targets(table, &insert.columns, overriding)?;
+        self.needs_on(uses, Privileges::INSERT, table, columns.iter().map(Column::position));
         let mut given: Vec<Option<Expr>> = vec![None; table.types.len()];
         if let MergeInsertKind::Values(rows) = &insert.kind {
             let targets = Targets { table, columns, named, overriding };

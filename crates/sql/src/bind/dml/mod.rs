@@ -6,6 +6,7 @@ mod on_conflict;
 
 use super::generated::Generated;
 use super::names::{Naming, fold, split};
+use super::privileges::UseNumber;
 use super::scope::{Scope, ScopeColumn};
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::optimize;
@@ -14,7 +15,7 @@ use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
 use crate::plan::trigger::{Event, Triggers};
 use crate::plan::{BoundTable, Checks, Delete, ForeignKey, Kind, Modify, Node, Slot, Update};
-use scaledb_catalog::{Identity, Relation};
+use scaledb_catalog::{Identity, Privileges, Relation};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Ast, FromTable, SelectItem, Spanned as _, Statement,
@@ -56,7 +57,11 @@ impl Binder<'_> {
         }))
     }
 
-    fn target(&mut self, object: &ast::ObjectName) -> Result<Arc<BoundTable>> {
+    fn target(
+        &mut self,
+        object: &ast::ObjectName,
+        whole: Privileges,
+    ) -> Result<(Arc<BoundTable>, UseNumber)> {
         let (schema, name) = split(object)?;
         match self.relation(schema.as_deref(), &name).map_err(|error| self.at(object.span(), error))? {
             Relation::Table(desc) if !desc.is_materialized() || marked::is_materialized(object) => {
@@ -64,7 +69,8 @@ impl Binder<'_> {
                 if !self.tables.iter().any(|(known, _)| *known == desc.oid) {
                     self.tables.push((desc.oid, table.info.id));
                 }
-                Ok(table)
+                let number = self.writes_table(&table.desc.schema, desc.oid, whole);
+                Ok((table, number))
             }
             other => {
                 let what = format!("cannot change {} \"{name}\"", other.kind());
@@ -148,6 +154,7 @@ impl Binder<'_> {
     /// SET of an UPDATE, and the generated columns that change with it, over the slots of the old row and the new one.
     fn assignments(
         &mut self,
+        uses: UseNumber,
         table: &Arc<BoundTable>,
         list: &[Assignment],
         old: &[Slot],
@@ -212,6 +219,7 @@ impl Binder<'_> {
             add(self, name, value)?;
         }
         let positions: Vec<usize> = set.iter().map(|(position, _)| *position).collect();
+        self.needs_on(uses, Privileges::UPDATE, table, positions.iter().copied());
         let generated = self.generated(table, row, Some(&positions))?;
         set.retain(|(position, _)| table.desc.columns[*position].generated.is_none());
         Ok((set, generated))
@@ -277,15 +285,20 @@ impl Binder<'_> {
     }
 
     /// Puts the target of UPDATE or DELETE in scope.
-    fn target_scan(&mut self, factor: &TableFactor) -> Result<(Arc<BoundTable>, Leaf)> {
+    fn target_scan(
+        &mut self,
+        factor: &TableFactor,
+        whole: Privileges,
+    ) -> Result<(Arc<BoundTable>, Leaf, UseNumber)> {
         let TableFactor::Table { name, alias, .. } = factor else { return Err(unsupported("this target")) };
-        let table = self.target(name)?;
+        let (table, number) = self.target(name, whole)?;
         let shown = alias.as_ref().map_or_else(|| table.desc.name.clone(), |alias| fold(&alias.name));
         let leaf = self.scan_of(table.desc.oid, &shown)?;
         let columns = self.scope_columns(&leaf)?;
+        self.has_row(number, &table, &leaf.slots);
         let schema = table.desc.schema.clone();
         self.add_table(Some(&schema), alias.as_ref(), &table.desc.name, columns)?;
-        Ok((table, leaf))
+        Ok((table, leaf, number))
     }
 
     /// Plans the rows that a statement writes.
@@ -310,7 +323,7 @@ impl Binder<'_> {
         if !update.table.joins.is_empty() || update.limit.is_some() || update.or.is_some() {
             return Err(unsupported("this form of UPDATE"));
         }
-        let (table, leaf) = self.target_scan(&update.table.relation)?;
+        let (table, leaf, uses) = self.target_scan(&update.table.relation, Privileges::NONE)?;
         let (number, old) = (leaf.number(), leaf.slots.clone());
         let own_scope = self.scope().tables.len();
         let from = match &update.from {
@@ -321,7 +334,8 @@ impl Binder<'_> {
         };
         let source = self.rows(leaf, from, update.selection.as_ref())?;
         let row = self.new_slots(table.types.len());
-        let (set, generated) = self.assignments(&table, &update.assignments, &old, &row)?;
+        self.has_row(uses, &table, &row);
+        let (set, generated) = self.assignments(uses, &table, &update.assignments, &old, &row)?;
         let assigned: Vec<usize> = set.iter().chain(&generated).map(|(position, _)| *position).collect();
         let triggers = self.triggers(&table, Event::Update, Some(&assigned));
         let found = Found { table, source, target: number, old, row };
@@ -420,7 +434,7 @@ impl Binder<'_> {
         if !item.joins.is_empty() {
             return Err(unsupported("DELETE from a join"));
         }
-        let (table, leaf) = self.target_scan(&item.relation)?;
+        let (table, leaf, _) = self.target_scan(&item.relation, Privileges::DELETE)?;
         let (number, old) = (leaf.number(), leaf.slots.clone());
         let using = delete.using.as_deref().unwrap_or_default();
         let source = self.rows(leaf, using, delete.selection.as_ref())?;

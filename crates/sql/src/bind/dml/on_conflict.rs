@@ -2,6 +2,7 @@
 
 use crate::bind::Binder;
 use crate::bind::names::{fold, split};
+use crate::bind::privileges::UseNumber;
 use crate::bind::scope::{ScopeColumn, ScopeTable};
 use crate::optimize;
 use crate::parse::marked;
@@ -17,6 +18,7 @@ impl Binder<'_> {
     /// ON CONFLICT: the index whose keys collide, any if it names none, and what is done then.
     pub(super) fn on_conflict(
         &mut self,
+        uses: UseNumber,
         table: &Arc<BoundTable>,
         shown: &str,
         row: &[Slot],
@@ -47,7 +49,7 @@ impl Binder<'_> {
                 return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
             }
             Some((assignments, selection)) => {
-                Some(Box::new(self.conflict_update(table, shown, row, assignments, selection)?))
+                Some(Box::new(self.conflict_update(uses, table, shown, row, assignments, selection)?))
             }
         };
         Ok(OnConflict { index, update })
@@ -73,7 +75,9 @@ impl Binder<'_> {
         let held = self.key_expressions(table, row)?;
         for column in columns.iter().filter(|_| targets.is_empty()) {
             let position = Self::position(table, &fold(column));
-            wanted.push(position.map_err(|error| self.at(column.span, error))?);
+            let position = position.map_err(|error| self.at(column.span, error))?;
+            self.names_slot(row[position]);
+            wanted.push(position);
         }
         wanted.sort_unstable();
         wanted.dedup();
@@ -105,6 +109,7 @@ impl Binder<'_> {
     /// DO UPDATE: its scope has the row that is there, under the table's name, and the one that was to be inserted.
     fn conflict_update(
         &mut self,
+        uses: UseNumber,
         table: &Arc<BoundTable>,
         shown: &str,
         row: &[Slot],
@@ -113,6 +118,7 @@ impl Binder<'_> {
     ) -> Result<ConflictUpdate> {
         let existing = self.new_slots(table.types.len());
         existing.iter().for_each(|&slot| self.used[slot] = true);
+        self.has_row(uses, table, &existing);
         self.scope().tables = vec![
             ScopeTable {
                 schema: Some(table.desc.schema.clone()),
@@ -135,7 +141,7 @@ impl Binder<'_> {
                     .collect(),
             },
         ];
-        let (set, generated) = self.assignments(table, assignments, &existing, row)?;
+        let (set, generated) = self.assignments(uses, table, assignments, &existing, row)?;
         let filter = match selection {
             Some(selection) => Some(self.condition(selection, "WHERE")?),
             None => None,

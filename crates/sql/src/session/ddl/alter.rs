@@ -4,18 +4,23 @@ mod column;
 mod constraint;
 
 use super::super::Session;
+use super::create::view_option;
+use super::owner::owner_name;
 use super::rebuild::check_limits;
 use super::sequence::next_of;
 use super::{new_name, position};
 use crate::api::Tag;
-use crate::bind::names::{fold, split};
+use crate::bind::names::{find_relation, fold, shown, split};
+use crate::parse::alter_view::{AlterView, ViewChange};
+use crate::parse::lex::quoted;
+use crate::parse::roles::RoleName;
 use crate::plan::BoundTable;
 use constraint::no_constraint;
-use scaledb_catalog::{Relation, TableDesc};
+use scaledb_catalog::{Catalog, Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{
-    AlterIndexOperation, AlterTable, AlterTableOperation, ObjectName, Owner, RenameTableNameKind,
+    AlterIndexOperation, AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind, Statement,
 };
 use std::sync::Arc;
 
@@ -31,6 +36,7 @@ impl<E: Engine> Session<E> {
         // the other kinds of relation have a name and an owner, too
         match self.lookup(&alter.name)? {
             Some(relation @ (Relation::Sequence(_) | Relation::View(_))) => {
+                self.check_may_alter(relation.oid(), &alter.operations)?;
                 for operation in &alter.operations {
                     self.alter_other(&relation, operation)?;
                 }
@@ -43,6 +49,7 @@ impl<E: Engine> Session<E> {
             }
         }
         let oid = self.lookup_table(&alter.name)?.desc.oid;
+        self.check_may_alter(oid, &alter.operations)?;
         self.check_not_pending(oid, "ALTER TABLE")?;
         for operation in &alter.operations {
             let table = self.table(oid)?;
@@ -52,6 +59,13 @@ impl<E: Engine> Session<E> {
         self.let_names_follow(named)?;
         self.keep_views(oid, &alter.operations)?;
         Ok(Tag::plain("ALTER TABLE"))
+    }
+
+    /// # Errors
+    /// 42501 unless the current role may change a relation so: what only gives it to another says it by itself.
+    fn check_may_alter(&self, oid: u32, operations: &[AlterTableOperation]) -> Result<()> {
+        let gives = matches!(operations, [AlterTableOperation::OwnerTo { .. }]);
+        if gives { Ok(()) } else { self.state.check_owner(oid) }
     }
 
     /// After a change: the views that name the relation must mean what they meant, for they are kept as text. DROP
@@ -101,28 +115,88 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    /// OWNER TO, which can only name the current user.
-    fn set_owner(&mut self, owner: &Owner) -> Result<()> {
-        match owner {
-            Owner::Ident(name) => self.own_name(&fold(name)),
-            _ => Ok(()),
+    /// OWNER TO.
+    pub(super) fn set_owner_of(&mut self, relation: &Relation, owner: &RoleName) -> Result<()> {
+        let kind = Catalog::kind_of_relation(relation);
+        if let Relation::Sequence(sequence) = relation
+            && let Some((table, _)) = sequence.owned_by
+        {
+            let table = self.state.catalog.get(table).map_or("?", Relation::name);
+            let detail = format!("Sequence \"{}\" is linked to table \"{table}\".", sequence.name);
+            return Err(SqlError::unsupported("cannot change owner of sequence that is linked to a table")
+                .detail(detail));
         }
-    }
-
-    /// OWNER TO a user by name.
-    pub(super) fn own_name(&mut self, name: &str) -> Result<()> {
-        if name == self.state.user { Ok(()) } else { self.state.no_privileges("OWNER TO") }
+        self.set_owner(kind, relation.oid(), Some(relation.schema()), owner)
     }
 
     fn alter_other(&mut self, relation: &Relation, operation: &AlterTableOperation) -> Result<()> {
         match operation {
-            AlterTableOperation::OwnerTo { new_owner } => self.set_owner(new_owner),
+            AlterTableOperation::OwnerTo { new_owner } => self.set_owner_of(relation, &owner_name(new_owner)),
             AlterTableOperation::RenameTable { table_name } => {
                 let (RenameTableNameKind::To(name) | RenameTableNameKind::As(name)) = table_name;
                 self.rename_other(relation, split(name)?.1)
             }
             _ => Err(SqlError::unsupported("this change is not supported")),
         }
+    }
+
+    /// ALTER VIEW.
+    ///
+    /// # Errors
+    /// 42P01, 42809 for what is no view, 42501, 42P07; 22023 for an option that there is not.
+    pub(in crate::session) fn alter_view(&mut self, alter: &AlterView) -> Result<Tag> {
+        let tag = Tag::plain("ALTER VIEW");
+        self.begin_change()?;
+        let (schema, name) = (alter.name.0.as_deref(), &alter.name.1);
+        let found = find_relation(&self.state.catalog, &self.state.path, schema, name).cloned();
+        let view = match &found {
+            Some(Relation::View(view)) => view,
+            Some(_) => {
+                let what = format!("\"{name}\" is not a view");
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+            }
+            None => {
+                let what = format!("relation \"{}\" does not exist", shown(schema, name));
+                if !alter.if_exists {
+                    return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+                }
+                self.skip(&format!("{what}, skipping"), SqlState::UNDEFINED_TABLE);
+                return Ok(tag);
+            }
+        };
+        let relation = Relation::View(view.clone());
+        if !matches!(alter.change, ViewChange::Owner(_)) {
+            self.state.check_owner(view.oid)?;
+        }
+        match &alter.change {
+            ViewChange::Owner(owner) => self.set_owner_of(&relation, owner)?,
+            ViewChange::Rename(name) => {
+                let named = format!("{}.{}", quoted(&view.schema), quoted(&view.name));
+                let text = format!("ALTER TABLE {named} RENAME TO {}", quoted(name));
+                let Statement::AlterTable(renames) = crate::parse::statement(&text)? else {
+                    return Err(SqlError::internal("another statement"));
+                };
+                self.alter_table(&renames)?;
+            }
+            ViewChange::Set(_) | ViewChange::Reset(_) => {
+                let mut changed = (**view).clone();
+                match &alter.change {
+                    ViewChange::Set(options) => {
+                        for (name, value) in options {
+                            if let Some(on) = view_option(name, value)? {
+                                changed.security_invoker = on;
+                            }
+                        }
+                    }
+                    ViewChange::Reset(names) => {
+                        changed.security_invoker &= !names.iter().any(|name| name == "security_invoker");
+                    }
+                    _ => {}
+                }
+                self.put(Relation::View(Arc::new(changed)))?;
+            }
+        }
+        Ok(tag)
     }
 
     /// Gives a sequence or a view another name.
@@ -151,8 +225,9 @@ impl<E: Engine> Session<E> {
     }
 
     /// # Errors
-    /// 42P07 if there is a relation of that name.
+    /// 42P07 if there is a relation of that name; 42501 for one who may not make one.
     fn check_free(&self, schema: &str, name: &str) -> Result<()> {
+        self.check_may_create_in(schema)?;
         if self.state.catalog.is_taken(schema, name) {
             return Err(self.name_is_taken(schema, name));
         }
@@ -228,7 +303,9 @@ impl<E: Engine> Session<E> {
             AlterTableOperation::AlterColumn { column_name, op } => {
                 self.alter_column(table, desc, &fold(column_name), op)
             }
-            AlterTableOperation::OwnerTo { new_owner } => self.set_owner(new_owner),
+            AlterTableOperation::OwnerTo { new_owner } => {
+                self.set_owner_of(&Relation::Table(table.desc.clone()), &owner_name(new_owner))
+            }
             AlterTableOperation::ValidateConstraint { name } => self.validate_named(&desc, &fold(name)),
             AlterTableOperation::ReplicaIdentity { .. } | AlterTableOperation::SetOptionsParens { .. } => {
                 Ok(())
@@ -257,6 +334,7 @@ impl<E: Engine> Session<E> {
             let what = format!("relation \"{name}\" does not exist");
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
         };
+        self.state.check_owner_as(table.oid, "index", &name)?;
         if self.state.catalog.is_taken(&schema, &to) {
             let what = format!("relation \"{to}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));

@@ -75,6 +75,11 @@ impl<E: Engine> Session<E> {
                 self.comment_on_trigger(name, &(schema.clone(), table.clone()), comment.text.as_deref())?;
                 return Ok(Tag::plain("COMMENT"));
             }
+            Subject::Role(role) => {
+                self.begin_change()?;
+                self.comment_on_role(role, comment.text.as_deref())?;
+                return Ok(Tag::plain("COMMENT"));
+            }
             Subject::Extension(name) if super::extension::is_built_in(name) => {
                 // it has the one that PostgreSQL gives it
                 return Ok(Tag::plain("COMMENT"));
@@ -84,11 +89,12 @@ impl<E: Engine> Session<E> {
                 return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
             }
             Subject::Other => {
-                let what = "comments are kept for tables, views, sequences, indexes, columns, constraints, functions and triggers only";
+                let what = "comments are kept for tables, views, sequences, indexes, columns, constraints, functions, triggers and roles only";
                 self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
                 return Ok(Tag::plain("COMMENT"));
             }
         };
+        self.state.check_owner(relation.oid())?;
         self.begin_change()?;
         self.put(with_comment(&relation, about, comment.text.as_deref()))?;
         Ok(Tag::plain("COMMENT"))

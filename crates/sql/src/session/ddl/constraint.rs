@@ -278,6 +278,9 @@ impl<E: Engine> Session<E> {
                 "number of referencing and referenced columns for foreign key disagree",
             ));
         }
+        if to.oid != desc.oid {
+            self.state.check_references(to.oid, &referred)?;
+        }
         let same =
             |of: &[KeyColumn]| of.len() == referred.len() && of.iter().all(|c| referred.contains(&c.attnum));
         let unique = to.primary_key.as_ref().is_some_and(|key| same(&key.columns))

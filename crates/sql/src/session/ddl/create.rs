@@ -320,6 +320,7 @@ impl<E: Engine> Session<E> {
         if self.state.catalog.is_taken(&schema, &name) {
             match self.state.catalog.lookup(&schema, &name) {
                 Some(Relation::View(view)) if create.or_replace => {
+                    self.state.check_owner(view.oid)?;
                     oid = view.oid;
                     comments.clone_from(&view.comments);
                     replaced = Some(view.clone());
@@ -348,7 +349,9 @@ impl<E: Engine> Session<E> {
             may_replace(&replaced.columns, &columns)?;
         }
         let Definition { query, uses, path, known } = self.definition(&text, plan, &schema);
-        let view = ViewDesc { oid, schema, name, columns, query, uses, path, known, comments };
+        let security_invoker = security_invoker(&create.options)?;
+        let view =
+            ViewDesc { oid, schema, name, columns, query, uses, path, known, security_invoker, comments };
         self.put(Relation::View(Arc::new(view)))?;
         Ok(Tag::plain("CREATE VIEW"))
     }
@@ -370,6 +373,7 @@ impl<E: Engine> Session<E> {
         }
         self.begin_change()?;
         let table = self.lookup_table(&create.table_name)?;
+        self.state.check_owner(table.desc.oid)?;
         let mut desc = (*table.desc).clone();
         let mut columns = Vec::new();
         for column in &create.columns {
@@ -482,4 +486,49 @@ pub(super) fn check_identity_type(ty: Type) -> Result<()> {
         return Ok(());
     }
     Err(SqlError::invalid_parameter("identity column type must be smallint, integer, or bigint"))
+}
+
+/// Whether those who read a view need privileges on what it reads: WITH (security_invoker).
+///
+/// # Errors
+/// As [`view_option`].
+fn security_invoker(options: &ast::CreateTableOptions) -> Result<bool> {
+    let ast::CreateTableOptions::With(options) = options else { return Ok(false) };
+    let mut invoker = false;
+    for option in options {
+        let ast::SqlOption::KeyValue { key, value } = option else {
+            return Err(SqlError::unsupported("this option of a view is not supported"));
+        };
+        let value = value.to_string().trim_matches('\'').to_lowercase();
+        invoker = view_option(&crate::bind::names::fold(key), &value)?.unwrap_or(invoker);
+    }
+    Ok(invoker)
+}
+
+/// What an option of a view says of `security_invoker`, if it is that.
+///
+/// # Errors
+/// 22023 for an option that there is not, 0A000 for one that is not supported.
+pub(super) fn view_option(name: &str, value: &str) -> Result<Option<bool>> {
+    if name == "check_option" {
+        return Err(SqlError::unsupported("views cannot be written to"));
+    }
+    let on = match value {
+        "true" | "on" | "1" | "yes" => true,
+        "false" | "off" | "0" | "no" => false,
+        _ => {
+            let what = format!("invalid value for boolean option \"{name}\": {value}");
+            return Err(SqlError::invalid_parameter(what));
+        }
+    };
+    match name {
+        "security_invoker" => Ok(Some(on)),
+        "security_barrier" if !on => Ok(None),
+        "security_barrier" => {
+            let what = "views that are security barriers are not supported";
+            Err(SqlError::unsupported(what)
+                .detail("Conditions of the query may be evaluated before those of the view."))
+        }
+        _ => Err(SqlError::invalid_parameter(format!("unrecognized parameter \"{name}\""))),
+    }
 }

@@ -7,7 +7,7 @@ use crate::bind::names::split;
 use crate::exec::context::Host;
 use crate::parse::marked;
 use crate::plan::BoundTable;
-use scaledb_catalog::{Relation, Returned, TriggerTiming};
+use scaledb_catalog::{ObjectKind, Privileges, Relation, Returned, TriggerTiming};
 use scaledb_engine::{Engine, Order, Range, Worker};
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -59,7 +59,10 @@ impl<E: Engine> Session<E> {
                 continue;
             }
             match self.lookup(name)? {
-                Some(relation) if relation.kind() == word => dropped.push(relation),
+                Some(relation) if relation.kind() == word => {
+                    self.check_may_drop(relation.oid(), relation.schema())?;
+                    dropped.push(relation);
+                }
                 Some(relation) => {
                     let what = format!("\"{}\" is not a {word}", relation.name());
                     return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what).hint(format!(
@@ -239,6 +242,9 @@ impl<E: Engine> Session<E> {
             let what = format!("index \"{name}\" does not exist");
             return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
         };
+        if !self.may_drop(desc.oid, &desc.schema) {
+            return Err(self.state.not_owner_of("index", &name));
+        }
         if index.is_none_or(|index| index.constraint) {
             return Err(SqlError::new(
                 SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
@@ -278,6 +284,9 @@ impl<E: Engine> Session<E> {
             }
             tables.push(table);
         }
+        for table in &tables {
+            self.state.check_privilege(ObjectKind::Table, table.desc.oid, Privileges::TRUNCATE)?;
+        }
         // those that refer to the tables must go along
         let mut at = 0;
         while at < tables.len() {
@@ -298,6 +307,7 @@ impl<E: Engine> Session<E> {
                         reference.from.name
                     )));
                 }
+                self.state.check_privilege(ObjectKind::Table, reference.from.oid, Privileges::TRUNCATE)?;
                 tables.push(self.table(reference.from.oid)?);
             }
             at += 1;

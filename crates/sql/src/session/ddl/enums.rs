@@ -12,7 +12,9 @@ use crate::bind::literal::literal_text;
 use crate::bind::names::{find_enum, is_temporary, own_schema, shown, split};
 use crate::parse::alter_type::{AlterType, Change, Neighbour};
 use crate::parse::lex::{Kind, Lexer, name_of, quoted};
-use scaledb_catalog::{EnumDesc, LabelDesc, Relation, Returned, RoutineDesc, TableDesc, ViewDesc};
+use scaledb_catalog::{
+    EnumDesc, LabelDesc, ObjectKind, Relation, Returned, RoutineDesc, TableDesc, ViewDesc,
+};
 use scaledb_engine::Engine;
 use scaledb_types::enums::MAX_LABEL_LENGTH;
 use scaledb_types::{Result, SqlError, SqlState, Type};
@@ -70,6 +72,9 @@ impl<E: Engine> Session<E> {
     pub(in crate::session) fn alter_type(&mut self, alter: &AlterType) -> Result<Tag> {
         self.begin_change()?;
         let mut desc = (*self.enum_named(alter.schema.as_deref(), &alter.name)?).clone();
+        if !matches!(alter.change, Change::OwnerTo(_)) {
+            self.state.check_owner(desc.oid)?;
+        }
         match &alter.change {
             Change::AddValue { label, if_not_exists, neighbour } => {
                 check_label(label)?;
@@ -90,13 +95,17 @@ impl<E: Engine> Session<E> {
             }
             Change::RenameValue { from, to } => self.rename_label(desc, from, to)?,
             Change::RenameTo(name) => {
+                self.check_may_create_in(&desc.schema)?;
                 let name = new_name(&Ident::with_quote('"', name));
                 self.check_free_type(&desc.schema, &name)?;
                 let old = std::mem::replace(&mut desc.name, name);
                 let new = desc.name.clone();
                 self.change_texts(desc, &|_, text| renamed_type(text, &old, &new))?;
             }
-            Change::OwnerTo(name) => self.own_name(name)?,
+            Change::OwnerTo(name) => {
+                let owner = super::owner::named(name);
+                self.set_owner(ObjectKind::Type, desc.oid, Some(&desc.schema), &owner)?;
+            }
         }
         Ok(Tag::plain("ALTER TYPE"))
     }
@@ -190,7 +199,10 @@ impl<E: Engine> Session<E> {
         for name in names {
             let (schema, name) = split(name)?;
             match self.enum_named(schema.as_deref(), &name) {
-                Ok(desc) => self.drop_enum(&desc, cascade, &mut cascaded)?,
+                Ok(desc) => {
+                    self.check_may_drop(desc.oid, &desc.schema)?;
+                    self.drop_enum(&desc, cascade, &mut cascaded)?;
+                }
                 Err(error) if error.code() == SqlState::WRONG_OBJECT_TYPE => {
                     let ty = Type::by_typname(&name).unwrap_or(Type::UNKNOWN).sql_name();
                     let what = format!("cannot drop type {ty} because it is required by the database system");
@@ -318,7 +330,12 @@ impl<E: Engine> Session<E> {
 
     /// Changes the descriptor of a type; the commit writes it.
     pub(super) fn put_enum(&mut self, desc: EnumDesc) {
+        let (oid, schema) = (desc.oid, desc.schema.clone());
+        let is_new = self.state.catalog.enum_of(oid).is_none();
         self.edit_catalog(|catalog| catalog.put_enum(Arc::new(desc)));
+        if is_new {
+            self.own(ObjectKind::Type, oid, Some(&schema));
+        }
     }
 
     fn remove_enum(&mut self, oid: u32) {

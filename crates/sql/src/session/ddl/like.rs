@@ -6,8 +6,8 @@ use super::sequence::next_of;
 use crate::bind::names::{find_relation, shown};
 use crate::parse::like::{Like, Part};
 use scaledb_catalog::{
-    About, CheckDesc, ColumnDesc, CommentDesc, IndexDesc, KeyColumn, PredicateDesc, PrimaryKeyDesc, Relation,
-    SequenceDesc, TableDesc,
+    About, CheckDesc, ColumnDesc, CommentDesc, IndexDesc, KeyColumn, ObjectKind, PredicateDesc,
+    PrimaryKeyDesc, Privileges, Relation, SequenceDesc, TableDesc,
 };
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -32,6 +32,7 @@ impl<E: Engine> Session<E> {
             find_relation(&self.state.catalog, &self.state.path, like.schema.as_deref(), &like.name).cloned();
         match found {
             Some(Relation::Table(from)) => {
+                self.state.check_privilege(ObjectKind::Table, from.oid, Privileges::SELECT)?;
                 let mut numbers = HashMap::new();
                 for column in from.visible() {
                     let mut copy = column.clone();
@@ -49,6 +50,7 @@ impl<E: Engine> Session<E> {
                 Ok(Some(Copied { from, like, numbers }))
             }
             Some(Relation::View(view)) => {
+                self.state.check_privilege(ObjectKind::Table, view.oid, Privileges::SELECT)?;
                 for (name, type_oid, typmod) in &view.columns {
                     let column = ColumnDesc {
                         name: name.clone(),

@@ -154,6 +154,7 @@ impl<E: Engine> Session<E> {
         }
         self.ensure_begun()?;
         let desc = self.materialized_named(refresh.schema.as_deref(), &refresh.name)?;
+        self.state.check_owner(desc.oid)?;
         if refresh.concurrently && desc.is_unpopulated() {
             let what = "CONCURRENTLY cannot be used when the materialized view is not populated";
             return Err(SqlError::unsupported(what));
@@ -263,7 +264,11 @@ impl<E: Engine> Session<E> {
             Some(explaining) => Target::Explain(explaining),
             None => Target::Keep(&mut rows),
         };
+        // what its query calls may do what its owner may
+        let state = &self.state;
+        let mark = state.identity.act_as(&state.catalog, state.catalog.owner_of(desc.oid));
         let count = self.run_plan(&compiled, &[], false, target);
+        self.state.identity.act_no_more(&self.state.catalog, mark);
         self.explaining = explaining;
         count
     }

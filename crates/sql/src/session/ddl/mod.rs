@@ -17,12 +17,15 @@ mod expression;
 mod extension;
 mod follow;
 mod generated;
+mod grants;
 mod kept;
 mod like;
 mod materialized;
+mod owner;
 mod partial;
 mod rebuild;
 mod reindex;
+mod roles;
 mod routines;
 mod schemas;
 mod sequence;
@@ -118,9 +121,15 @@ impl<E: Engine> Session<E> {
 
     /// Changes a descriptor; the commit writes it.
     fn put(&mut self, relation: Relation) -> Result<()> {
-        self.may_change(relation.oid())?;
+        let oid = relation.oid();
+        self.may_change(oid)?;
         self.begin_change()?;
+        let is_new = self.state.catalog.get(oid).is_none();
+        let (kind, schema) = (Catalog::kind_of_relation(&relation), relation.schema().to_owned());
         self.edit_catalog(|catalog| catalog.put(relation));
+        if is_new {
+            self.own(kind, oid, Some(&schema));
+        }
         Ok(())
     }
 
@@ -141,6 +150,12 @@ impl<E: Engine> Session<E> {
 
     /// The schema for a new object, that of the session's temporary ones if it is to be temporary.
     fn schema_for(&mut self, schema: Option<String>, temporary: bool) -> Result<String> {
+        let schema = self.schema_named(schema, temporary)?;
+        self.check_may_create_in(&schema)?;
+        Ok(schema)
+    }
+
+    fn schema_named(&mut self, schema: Option<String>, temporary: bool) -> Result<String> {
         let own = temporary_schema(self.state.id);
         if self.state.shared.is_shared
             && (temporary || schema.as_deref().is_some_and(|schema| schema == "pg_temp" || schema == own))
@@ -197,7 +212,9 @@ impl<E: Engine> Session<E> {
 
     /// The type that a syntax tree names.
     fn data_type(&self, ast: &DataType) -> Result<Type> {
-        data_type(&self.state.catalog, &self.state.path, ast)
+        let ty = data_type(&self.state.catalog, &self.state.path, ast)?;
+        self.state.check_type(ty)?;
+        Ok(ty)
     }
 
     /// The table of a name.

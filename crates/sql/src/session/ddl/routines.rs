@@ -10,8 +10,8 @@ use crate::parse::routine::{
 };
 use crate::routine::{Names, Piece, Returns, Wanted, load, type_of_column};
 use scaledb_catalog::{
-    Language, ParameterDesc, ParameterMode, Relation, Returned, RoutineDesc, RoutineKind, TableDesc,
-    Volatility,
+    Language, ObjectKind, ParameterDesc, ParameterMode, Relation, Returned, RoutineDesc, RoutineKind,
+    TableDesc, Volatility,
 };
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
@@ -40,6 +40,7 @@ impl<E: Engine> Session<E> {
                 return Err(SqlError::unsupported(what));
             }
         }
+        self.state.check_language(create.language)?;
         let promises = create.strict || create.volatility != Volatility::Volatile;
         if create.kind == RoutineKind::Procedure && promises {
             let what = "invalid attribute in procedure definition";
@@ -60,6 +61,7 @@ impl<E: Engine> Session<E> {
             body: create.body.clone(),
             volatility: create.volatility,
             strict: create.strict,
+            security_definer: create.security_definer,
             settings: create.settings.clone(),
             comment: None,
         };
@@ -73,6 +75,7 @@ impl<E: Engine> Session<E> {
         };
         match before {
             Some(before) if create.replaces => {
+                self.state.check_owner(before.oid)?;
                 check_replaces(&before, &desc)?;
                 desc.oid = before.oid;
                 desc.comment.clone_from(&before.comment);
@@ -123,7 +126,12 @@ impl<E: Engine> Session<E> {
     }
 
     fn put_routine(&mut self, desc: RoutineDesc) {
+        let (oid, schema) = (desc.oid, desc.schema.clone());
+        let is_new = self.state.catalog.routine(oid).is_none();
         self.edit_catalog(|catalog| catalog.put_routine(Arc::new(desc)));
+        if is_new {
+            self.own(ObjectKind::Routine, oid, Some(&schema));
+        }
     }
 
     /// The type that a text names.
@@ -159,6 +167,7 @@ impl<E: Engine> Session<E> {
         let mut descs = Vec::with_capacity(parameters.len());
         for parameter in parameters {
             let (name, ty) = self.named_type(parameter)?;
+            self.state.check_type(ty)?;
             check_type(ty)?;
             let default = match &parameter.default {
                 None => None,
@@ -246,6 +255,7 @@ impl<E: Engine> Session<E> {
         }
         match self.type_of_text(text) {
             Ok(ty) => {
+                self.state.check_type(ty)?;
                 check_type(ty)?;
                 Ok((Returned::Value(ty.oid()), returns.set))
             }
@@ -288,7 +298,7 @@ impl<E: Engine> Session<E> {
     ///
     /// # Errors
     /// 42883 if there is none, 42725 if there are several, 42809 if it is of another kind.
-    fn routine_named(&self, kinds: Kinds, signature: &Signature) -> Result<Arc<RoutineDesc>> {
+    pub(super) fn routine_named(&self, kinds: Kinds, signature: &Signature) -> Result<Arc<RoutineDesc>> {
         let mut found = self.routines_of(&signature.name)?;
         let shown_name = shown(signature.name.0.as_deref(), &signature.name.1);
         let word = kinds.word();
@@ -375,6 +385,7 @@ impl<E: Engine> Session<E> {
                 }
                 found => found?,
             };
+            self.check_may_drop(found.oid, &found.schema)?;
             self.drop_routine(&found, drop.cascade, &mut cascaded)?;
         }
         self.tell_of_cascade(&cascaded);
@@ -491,11 +502,17 @@ impl<E: Engine> Session<E> {
     pub(in crate::session) fn alter_routine(&mut self, alter: &AlterRoutine) -> Result<Tag> {
         self.begin_change()?;
         let found = self.routine_named(alter.kinds, &alter.routine)?;
+        let gives = matches!(alter.changes[..], [RoutineChange::Owner(_)]);
+        // to give it to whom it belongs changes nothing
+        if !gives {
+            self.state.check_owner(found.oid)?;
+        }
         let mut desc = (*found).clone();
         let users = self.calls_in_views(found.oid);
         for change in &alter.changes {
             match change {
                 RoutineChange::Rename(name) => {
+                    self.check_may_create_in(&desc.schema)?;
                     self.refuse_defaults(&found)?;
                     desc.name = new_name(&Ident::with_quote('"', name.as_str()));
                     self.check_free_routine(&desc)?;
@@ -507,7 +524,11 @@ impl<E: Engine> Session<E> {
                         self.check_free_routine(&desc)?;
                     }
                 }
-                RoutineChange::Owner(name) => self.own_name(name)?,
+                RoutineChange::Owner(name) => {
+                    let owner = super::owner::named(name);
+                    self.set_owner(ObjectKind::Routine, found.oid, Some(&found.schema), &owner)?;
+                }
+                RoutineChange::SecurityDefiner(definer) => desc.security_definer = *definer,
                 RoutineChange::Volatility(volatility) => desc.volatility = *volatility,
                 RoutineChange::Strict(strict) => desc.strict = *strict,
                 RoutineChange::Set(name, value) if name == "search_path" => {
@@ -543,6 +564,7 @@ impl<E: Engine> Session<E> {
         text: Option<&str>,
     ) -> Result<()> {
         let mut desc = (*self.routine_named(kinds, signature)?).clone();
+        self.state.check_owner(desc.oid)?;
         desc.comment = text.filter(|text| !text.is_empty()).map(str::to_owned);
         self.put_routine(desc);
         Ok(())

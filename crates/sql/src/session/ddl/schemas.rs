@@ -4,15 +4,16 @@
 //! put anew, like a relation that gets another name.
 
 use super::super::Session;
+use super::owner::owner_name;
 use super::sequence::next_of;
 use super::{MAX_NAME, new_name};
 use crate::api::Tag;
-use crate::bind::names::{
-    find_enum, find_relation, fold, is_schema, is_temporary, no_schema, own_schema, shown,
-};
+use crate::bind::names::{find_enum, find_relation, is_schema, is_temporary, no_schema, own_schema, shown};
 use crate::parse::lex::quoted;
 use crate::parse::set_schema::SetSchema;
-use scaledb_catalog::{EnumDesc, PUBLIC, Relation, SchemaDesc, TableDesc, ViewDesc};
+use scaledb_catalog::{
+    DATABASE, EnumDesc, ObjectKind, PUBLIC, Privileges, Relation, SchemaDesc, TableDesc, ViewDesc,
+};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{AlterSchema, AlterSchemaOperation, ObjectName, ObjectNamePart, Owner, SchemaName};
@@ -29,8 +30,11 @@ impl<E: Engine> Session<E> {
             SchemaName::UnnamedAuthorization(owner) => (new_name(owner), Some(owner)),
             SchemaName::NamedAuthorization(name, owner) => (schema_name(name)?, Some(owner)),
         };
+        let owner = owner.map(|owner| owner_name(&Owner::Ident(owner.clone())));
+        let owner = owner.map(|owner| self.role_of(&owner)).transpose()?;
+        self.state.check_privilege(ObjectKind::Database, DATABASE, Privileges::CREATE)?;
         if let Some(owner) = owner {
-            self.own_name(&fold(owner))?;
+            self.check_member(owner)?;
         }
         self.begin_change()?;
         if self.has_schema(&name) {
@@ -48,6 +52,10 @@ impl<E: Engine> Session<E> {
         }
         let oid = self.state.shared.new_oid();
         self.edit_catalog(|catalog| catalog.put_schema(Arc::new(SchemaDesc { oid, name })));
+        self.own(ObjectKind::Schema, oid, None);
+        if let Some(owner) = owner {
+            self.give_to(ObjectKind::Schema, oid, owner);
+        }
         Ok(Tag::plain("CREATE SCHEMA"))
     }
 
@@ -63,11 +71,16 @@ impl<E: Engine> Session<E> {
         }
         for operation in &alter.operations {
             match operation {
-                AlterSchemaOperation::Rename { name: to } => self.rename_schema(&name, &schema_name(to)?)?,
-                AlterSchemaOperation::OwnerTo { owner: Owner::Ident(owner) } => {
-                    self.own_name(&fold(owner))?
+                AlterSchemaOperation::Rename { name: to } => {
+                    let oid = self.state.catalog.schema_oid(&name).unwrap_or(0);
+                    self.state.check_owner(oid)?;
+                    self.state.check_privilege(ObjectKind::Database, DATABASE, Privileges::CREATE)?;
+                    self.rename_schema(&name, &schema_name(to)?)?;
                 }
-                AlterSchemaOperation::OwnerTo { .. } => {}
+                AlterSchemaOperation::OwnerTo { owner } => {
+                    let oid = self.state.catalog.schema_oid(&name).unwrap_or(0);
+                    self.set_owner(ObjectKind::Schema, oid, None, &owner_name(owner))?;
+                }
                 _ => return Err(SqlError::unsupported("this form of ALTER SCHEMA is not supported")),
             }
         }
@@ -126,6 +139,7 @@ impl<E: Engine> Session<E> {
                 self.skip(&what, SqlState::SUCCESSFUL_COMPLETION);
                 continue;
             }
+            self.state.check_owner(self.state.catalog.schema_oid(&name).unwrap_or(0))?;
             self.empty_schema(&name, cascade, &mut cascaded)?;
             self.edit_catalog(|catalog| catalog.remove_schema(&name));
         }
@@ -133,7 +147,12 @@ impl<E: Engine> Session<E> {
         Ok(Tag::plain("DROP SCHEMA"))
     }
 
-    fn empty_schema(&mut self, name: &str, cascade: bool, cascaded: &mut Vec<String>) -> Result<()> {
+    pub(super) fn empty_schema(
+        &mut self,
+        name: &str,
+        cascade: bool,
+        cascaded: &mut Vec<String>,
+    ) -> Result<()> {
         let (relations, enums) = self.within(name);
         // sequences of columns are parts of their tables
         let owned = |relation: &&Relation| matches!(relation, Relation::Sequence(s) if s.owned_by.is_some());
@@ -193,6 +212,7 @@ impl<E: Engine> Session<E> {
                 let what = format!("type \"{}\" does not exist", shown(set.schema.as_deref(), &set.name));
                 return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
             };
+            self.state.check_owner(desc.oid)?;
             if desc.schema != to {
                 if self.state.catalog.is_taken(&to, &desc.name) {
                     let what = format!("type \"{}\" already exists in schema \"{to}\"", desc.name);
@@ -216,6 +236,7 @@ impl<E: Engine> Session<E> {
             let what = format!("\"{}\" is not a {}", relation.name(), set.kind.word());
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
         }
+        self.state.check_owner(relation.oid())?;
         if relation.schema() == to {
             return Ok(tag);
         }
@@ -350,7 +371,7 @@ impl<E: Engine> Session<E> {
         (relations.collect(), enums.collect())
     }
 
-    fn has_schema(&self, name: &str) -> bool {
+    pub(super) fn has_schema(&self, name: &str) -> bool {
         is_schema(&self.state.catalog, &self.state.path, name)
     }
 

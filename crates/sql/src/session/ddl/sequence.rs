@@ -55,6 +55,7 @@ impl<E: Engine> Session<E> {
                 .hint("Specify OWNED BY table.column or OWNED BY NONE."));
         }
         let table = self.lookup_table(&owner)?;
+        self.state.check_owner(table.desc.oid)?;
         let at = position(&table.desc, column.trim_matches('"'))?;
         Ok((table.desc.oid, table.desc.columns[at].attnum))
     }
@@ -80,10 +81,15 @@ impl<E: Engine> Session<E> {
             let what = format!("\"{}\" is not a sequence", alter.name);
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
         };
+        if !matches!(alter.change, Change::OwnerTo(_)) {
+            self.state.check_owner(desc.oid)?;
+        }
         match &alter.change {
             Change::Options(options) => self.change_sequence(desc, options)?,
             Change::RenameTo(name) => self.rename_other(&relation, name.clone())?,
-            Change::OwnerTo(name) => self.own_name(name)?,
+            Change::OwnerTo(name) => {
+                self.set_owner_of(&relation, &super::owner::named(name))?;
+            }
             Change::SetLogged => return Err(SqlError::unsupported("sequences are always logged")),
         }
         Ok(tag)

@@ -12,7 +12,7 @@ use crate::parse::trigger::{CreateTrigger, DropTrigger, EnableTriggers, RenameTr
 use crate::plan::BoundTable;
 use crate::plan::trigger::{Event, Trigger, Triggers};
 use crate::routine::{Names, Piece, Wanted, load_condition, run};
-use scaledb_catalog::{Relation, TableDesc, TriggerDesc, TriggerTiming};
+use scaledb_catalog::{ObjectKind, Privileges, Relation, TableDesc, TriggerDesc, TriggerTiming};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use sqlparser::ast::Ident;
@@ -28,6 +28,8 @@ impl<E: Engine> Session<E> {
         self.begin_change()?;
         let table = self.triggering(&create.table)?;
         let function = self.trigger_function(&create.function)?;
+        self.state.check_privilege(ObjectKind::Table, table.oid, Privileges::TRIGGER)?;
+        self.state.check_privilege(ObjectKind::Routine, function.oid, Privileges::EXECUTE)?;
         let mut columns = Vec::new();
         for name in &create.columns {
             let attnum = table.columns[position(&table, name)?].attnum;
@@ -176,6 +178,7 @@ impl<E: Engine> Session<E> {
         });
         match found {
             Ok((table, oid)) => {
+                self.state.check_owner_as(table.oid, "relation", &table.name)?;
                 self.change_triggers(&table, |triggers| triggers.retain(|other| other.oid != oid))?
             }
             Err(error) if drop.if_exists && error.code().class() == SqlState::UNDEFINED_OBJECT.class() => {
@@ -190,6 +193,7 @@ impl<E: Engine> Session<E> {
     /// COMMENT ON TRIGGER.
     pub(super) fn comment_on_trigger(&mut self, name: &str, table: &Name, text: Option<&str>) -> Result<()> {
         let table = self.triggering(table)?;
+        self.state.check_owner_as(table.oid, "relation", &table.name)?;
         let oid = Self::trigger_named(&table, name)?.oid;
         let text = text.filter(|text| !text.is_empty()).map(str::to_owned);
         self.change_triggers(&table, |triggers| {
@@ -205,6 +209,7 @@ impl<E: Engine> Session<E> {
     pub(in crate::session) fn rename_trigger(&mut self, rename: &RenameTrigger) -> Result<Tag> {
         self.begin_change()?;
         let table = self.triggering(&rename.table)?;
+        self.state.check_owner_as(table.oid, "relation", &table.name)?;
         let oid = Self::trigger_named(&table, &rename.name)?.oid;
         let to = new_name(&Ident::with_quote('"', rename.to.as_str()));
         if table.triggers.iter().any(|trigger| trigger.name == to) {
@@ -235,6 +240,7 @@ impl<E: Engine> Session<E> {
             }
             table => table?,
         };
+        self.state.check_owner(table.oid)?;
         if let Some(name) = &enable.name {
             Self::trigger_named(&table, name)?;
         }

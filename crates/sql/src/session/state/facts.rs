@@ -4,6 +4,7 @@ use super::SessionState;
 use crate::activity::Known;
 use crate::bind::Lookup;
 use crate::counts::{Collected, RelationSize, TableNumbers};
+use crate::identity::Identity;
 use crate::reclamation::Reclamation;
 use crate::system::Facts;
 use crate::trace::Number;
@@ -86,7 +87,11 @@ impl<E: Engine> Facts for SessionState<E> {
     }
 
     fn names(&self) -> (&str, &str) {
-        (&self.user, &self.database)
+        (self.identity.login_name(), &self.database)
+    }
+
+    fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     fn sequence(&self, oid: u32) -> Result<(i64, bool)> {

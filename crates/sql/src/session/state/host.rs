@@ -7,6 +7,7 @@ use crate::bind::names::{is_schema, is_temporary};
 use crate::bind::{Keys, Lookup};
 use crate::exec::context::{Host, HostMark};
 use crate::functions::SessionFn;
+use crate::identity::RoleMark;
 use crate::parse::utility::Utility;
 use crate::plan::cache::Compiled;
 use crate::plan::trigger::{Event, Trigger, Triggers};
@@ -39,11 +40,13 @@ impl<E: Engine> Host for SessionState<E> {
             }
             "set_config" => {
                 let (Some(name), local) = (text(0), args[2].is_true()) else { return Ok(Value::Null) };
-                if name.eq_ignore_ascii_case("role")
-                    && !matches!(text(1), Some(role) if role == "none" || role == self.user)
-                {
-                    self.no_privileges("SET ROLE")?;
-                    return Ok(args[1].clone());
+                for setting in ["role", "session_authorization"] {
+                    if name.eq_ignore_ascii_case(setting) {
+                        let role = text(1).filter(|role| *role != "none");
+                        self.check_may_become(setting, role)?;
+                        self.set_role(setting, role, local)?;
+                        return Ok(args[1].clone());
+                    }
                 }
                 self.settings.borrow_mut().set(name, Some(text(1).unwrap_or_default()), local)?;
                 Ok(args[1].clone())
@@ -154,6 +157,14 @@ impl<E: Engine> Host for SessionState<E> {
 
     fn routine(&self, desc: &Arc<RoutineDesc>, table: Option<u32>) -> Result<Arc<Loaded>> {
         self.loaded(desc, table)
+    }
+
+    fn enter_routine(&self, desc: &RoutineDesc) -> Option<RoleMark> {
+        SessionState::enter_routine(self, desc)
+    }
+
+    fn leave_routine(&self, mark: Option<RoleMark>) {
+        SessionState::leave_routine(self, mark);
     }
 
     fn condition(&self, trigger: &Trigger, table: &BoundTable) -> Result<Arc<Loaded>> {

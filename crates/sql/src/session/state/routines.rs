@@ -64,6 +64,7 @@ impl<E: Engine> SessionState<E> {
         {
             return Err(crate::error::no_locks(statement));
         }
+        self.check_needs(plan)?;
         self.check_populated(plan)?;
         self.note_uses(plan);
         plan.tables.iter().for_each(|(oid, _)| self.used.note(*oid));

@@ -2,7 +2,7 @@
 
 use super::SessionState;
 use crate::bind::names::is_temporary;
-use scaledb_catalog::Relation;
+use scaledb_catalog::{ObjectKind, Privileges, Relation, SequenceDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::sync::Arc;
@@ -27,10 +27,23 @@ impl<E: Engine> SessionState<E> {
         }
     }
 
+    fn is_of_identity(&self, desc: &SequenceDesc) -> bool {
+        let column = desc.owned_by.and_then(|(table, attnum)| {
+            let table = self.catalog.table(table)?;
+            table.columns.get(table.position(attnum)?)
+        });
+        column.is_some_and(|column| column.identity.is_some())
+    }
+
     /// A call of a function of sequences.
     pub(super) fn sequence_call(&self, name: &str, args: &[Value]) -> Result<Value> {
         if name == "lastval" {
-            let current = self.last.get().and_then(|oid| self.currents.borrow().get(&oid).copied());
+            let last = self.last.get();
+            if let Some(oid) = last.filter(|oid| self.catalog.get(*oid).is_some()) {
+                let any = Privileges::USAGE.and(Privileges::SELECT);
+                self.check_any_privilege(ObjectKind::Sequence, oid, any)?;
+            }
+            let current = last.and_then(|oid| self.currents.borrow().get(&oid).copied());
             return current.map(Value::Int8).ok_or_else(|| {
                 SqlError::new(
                     SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -44,6 +57,15 @@ impl<E: Engine> SessionState<E> {
         if self.read_only.get() && name != "currval" && !is_temporary(&desc.schema) {
             let what = format!("cannot execute {name}() in a read-only transaction");
             return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));
+        }
+        let any = match name {
+            "nextval" => Privileges::USAGE.and(Privileges::UPDATE),
+            "currval" => Privileges::USAGE.and(Privileges::SELECT),
+            _ => Privileges::UPDATE,
+        };
+        // whoever inserts a row takes the value of its identity column
+        if !(name == "nextval" && self.is_of_identity(&desc)) {
+            self.check_any_privilege(ObjectKind::Sequence, desc.oid, any)?;
         }
         match name {
             "nextval" => {

@@ -8,6 +8,9 @@ use std::cell::{Cell, RefCell};
 pub(crate) struct Used {
     relations: RefCell<Vec<u32>>,
     whole: Cell<bool>,
+    roles: Cell<bool>,
+    /// Objects whose owner or privileges it has looked at.
+    access: RefCell<Vec<u32>>,
 }
 
 impl Used {
@@ -29,14 +32,28 @@ impl Used {
         self.whole.set(true);
     }
 
+    /// Notes that it has looked who owns an object, and what a role may do with it.
+    pub(crate) fn note_access(&self, object: u32) {
+        self.roles.set(true);
+        let mut access = self.access.borrow_mut();
+        if !access.contains(&object) {
+            access.push(object);
+        }
+    }
+
     /// Forgets all: the transaction has ended.
     pub(crate) fn clear(&self) {
         self.relations.borrow_mut().clear();
         self.whole.set(false);
+        self.roles.set(false);
+        self.access.borrow_mut().clear();
     }
 
     /// Whether a transaction that began with one catalog has found what it would find in another.
     pub(crate) fn is_same(&self, before: &Catalog, now: &Catalog) -> bool {
-        !self.whole.get() && self.relations.borrow().iter().all(|&oid| before.finds_same(now, oid))
+        !self.whole.get()
+            && (!self.roles.get() || before.has_same_roles(now))
+            && self.access.borrow().iter().all(|&object| before.has_same_access(now, object))
+            && self.relations.borrow().iter().all(|&oid| before.finds_same(now, oid))
     }
 }

@@ -3,10 +3,13 @@
 use crate::plan::column_type;
 use crate::system::Facts;
 use crate::system::printed::{printed_default, printed_expression};
+use crate::system::privileges::sees;
 use crate::system::seen::seen_expression;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Identity;
+use scaledb_catalog::Relation;
 use scaledb_types::{Base, Result, Type, Value};
+use std::sync::Arc;
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
@@ -28,7 +31,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
     let (_, database) = facts.names();
     let mut rows = Vec::new();
-    for table in catalog.tables().filter(|table| !table.is_materialized()) {
+    let shown = catalog.tables().filter(|table| !table.is_materialized());
+    for table in shown.filter(|table| sees(facts, &Relation::Table(Arc::clone(table)))) {
         for (number, column) in table.visible().enumerate() {
             let ty = column_type(catalog, column)?;
             let numeric = match ty.base {

@@ -3,6 +3,7 @@
 mod columns;
 mod constraint_column_usage;
 mod key_column_usage;
+mod privileges;
 mod referential_constraints;
 mod routines;
 mod schemata;
@@ -28,6 +29,13 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &referential_constraints::TABLE,
     &routines::TABLE,
     &triggers::TABLE,
+    &privileges::TABLE_PRIVILEGES,
+    &privileges::ROLE_TABLE_GRANTS,
+    &privileges::COLUMN_PRIVILEGES,
+    &privileges::ROLE_COLUMN_GRANTS,
+    &privileges::APPLICABLE_ROLES,
+    &privileges::ENABLED_ROLES,
+    &privileges::ADMINISTRABLE_ROLES,
 ];
 
 /// Constraints of a table: name, kind, columns, deferrable, deferred.

@@ -45,7 +45,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             .text("external_language", &desc.language.name().to_uppercase())
             .yes("is_deterministic", desc.volatility == Volatility::Immutable)
             .yes("is_null_call", desc.strict)
-            .text("security_type", "INVOKER");
+            .text("security_type", if desc.security_definer { "DEFINER" } else { "INVOKER" });
         if desc.kind == RoutineKind::Procedure { row } else { row.text("data_type", &data_type) }
     });
     Ok(rows.collect())

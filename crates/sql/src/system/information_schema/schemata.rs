@@ -1,6 +1,7 @@
 //! `information_schema.schemata`: schemas.
 
 use crate::system::Facts;
+use crate::system::functions::role_name;
 use crate::system::oids::schemas;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
@@ -15,12 +16,13 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
-    let (user, database) = facts.names();
+    let (_, database) = facts.names();
     Ok(schemas(catalog)
         .into_iter()
-        .map(|(schema, _)| {
+        .map(|(schema, oid)| {
+            let owner = role_name(facts, catalog.owner_of(oid)).unwrap_or_default();
             let row = Row::of(&TABLE).text("catalog_name", database);
-            row.text("schema_name", &schema).text("schema_owner", user)
+            row.text("schema_name", &schema).text("schema_owner", &owner)
         })
         .collect())
 }

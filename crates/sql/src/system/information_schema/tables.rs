@@ -2,6 +2,7 @@
 
 use crate::bind::names::is_temporary;
 use crate::system::Facts;
+use crate::system::privileges::sees;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Relation;
 use scaledb_types::{Result, Type};
@@ -27,6 +28,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             Relation::View(_) => true,
             Relation::Sequence(_) => false,
         })
+        .filter(|relation| sees(facts, relation))
         .map(|relation| {
             let table = matches!(relation, Relation::Table(_));
             Row::of(&TABLE)

@@ -3,15 +3,19 @@
 mod pg_am;
 mod pg_attrdef;
 mod pg_attribute;
+mod pg_auth_members;
 mod pg_authid;
 mod pg_class;
 mod pg_collation;
 mod pg_constraint;
 mod pg_database;
+mod pg_db_role_setting;
+mod pg_default_acl;
 mod pg_depend;
 pub(super) mod pg_description;
 mod pg_enum;
 mod pg_extension;
+mod pg_group;
 mod pg_index;
 mod pg_indexes;
 mod pg_language;
@@ -25,6 +29,7 @@ mod pg_roles;
 mod pg_sequence;
 mod pg_sequences;
 mod pg_settings;
+mod pg_shdescription;
 mod pg_stat_activity;
 mod pg_statio_all_tables;
 mod pg_tables;
@@ -86,11 +91,11 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &without_rows::PG_FOREIGN_TABLE,
     &without_rows::PG_FOREIGN_SERVER,
     &without_rows::PG_OPCLASS,
-    &without_rows::PG_AUTH_MEMBERS,
-    &without_rows::PG_SHDESCRIPTION,
+    &pg_auth_members::TABLE,
+    &pg_shdescription::TABLE,
     &without_rows::PG_EVENT_TRIGGER,
-    &without_rows::PG_DB_ROLE_SETTING,
-    &without_rows::PG_DEFAULT_ACL,
+    &pg_db_role_setting::TABLE,
+    &pg_default_acl::TABLE,
     &without_rows::PG_FOREIGN_DATA_WRAPPER,
     &without_rows::PG_LARGEOBJECT_METADATA,
     &without_rows::PG_SUBSCRIPTION,
@@ -108,6 +113,7 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &scaledb_status::TABLE,
     &pg_language::TABLE,
     &pg_authid::TABLE,
+    &pg_group::TABLE,
     &without_rows::PG_AMOP,
     &without_rows::PG_AMPROC,
     &without_rows::PG_CAST,

@@ -5,6 +5,7 @@ use crate::plan::column_type;
 use crate::system::Facts;
 use crate::system::all;
 use crate::system::oids::collation;
+use crate::system::privileges::of_column;
 use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_catalog::{Identity, Relation};
 use scaledb_types::{Array, Env, Result, Type, Value};
@@ -48,6 +49,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     let added = table.placement.iter().flat_map(|placement| &placement.added);
                     let missing = added.filter(|added| added.attnum == column.attnum);
                     let missing = missing.filter_map(|added| added.missing.as_deref()).next();
+                    let row = row.set("attacl", of_column(facts, table.oid, column.attnum));
                     rows.push(
                         row.flag("attnotnull", column.not_null)
                             .flag("atthasdef", default || generated)
@@ -81,7 +83,9 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             Relation::View(view) => {
                 for (number, (name, oid, typmod)) in view.columns.iter().enumerate() {
                     let ty = catalog.type_of_oid(*oid).unwrap_or(Type::TEXT).with_typmod(*typmod);
-                    rows.push(attribute(view.oid, name, number + 1, ty));
+                    let row = attribute(view.oid, name, number + 1, ty);
+                    let attnum = i16::try_from(number + 1).unwrap_or(0);
+                    rows.push(row.set("attacl", of_column(facts, view.oid, attnum)));
                 }
             }
             Relation::Sequence(sequence) => {

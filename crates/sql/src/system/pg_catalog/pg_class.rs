@@ -4,8 +4,9 @@ use crate::bind::names::is_temporary;
 use crate::system::Facts;
 use crate::system::all;
 use crate::system::oids::{BTREE, HEAP, OWNER, row_type, schema_oid};
+use crate::system::privileges::changed;
 use crate::system::table::{Row, SystemCatalog, TEXTS};
-use scaledb_catalog::{Catalog, Relation, Spread, TableDesc};
+use scaledb_catalog::{Catalog, Relation, Spread, TableDesc, ViewDesc};
 use scaledb_types::{Array, Result, Type, Value};
 use std::sync::Arc;
 
@@ -35,9 +36,10 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 let indexed = table.primary_key.is_some() || !table.indexes.is_empty();
                 let referred = !catalog.references_to(table.oid).is_empty();
                 let triggers = referred || !table.foreign_keys.is_empty() || !table.triggers.is_empty();
+                let owner = catalog.owner_of(table.oid);
                 let kind = if table.is_materialized() { b'm' } else { b'r' };
                 rows.push(
-                    class(catalog, table.oid, &table.name, &table.schema, kind)
+                    owned(facts, table.oid, class(catalog, table.oid, &table.name, &table.schema, kind))
                         .flag("relhasrules", table.is_materialized())
                         .flag("relispopulated", !table.is_unpopulated())
                         .oid("relam", HEAP)
@@ -52,27 +54,49 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 let indexes = table.indexes.iter().map(|index| (index.oid, &index.name, index.columns.len()));
                 for (oid, name, columns) in primary.chain(indexes) {
                     let row = class(catalog, oid, name, &table.schema, b'i').oid("relam", BTREE);
-                    rows.push(row.int2("relnatts", columns).letter("relreplident", b'n'));
+                    let row = row.int2("relnatts", columns).letter("relreplident", b'n');
+                    rows.push(row.oid("relowner", owner));
                 }
             }
             Relation::Sequence(sequence) => {
                 rows.push(
-                    class(catalog, sequence.oid, &sequence.name, &sequence.schema, b'S').int2("relnatts", 3),
+                    owned(
+                        facts,
+                        sequence.oid,
+                        class(catalog, sequence.oid, &sequence.name, &sequence.schema, b'S'),
+                    )
+                    .int2("relnatts", 3),
                 );
             }
             Relation::View(view) => rows.push(
-                class(catalog, view.oid, &view.name, &view.schema, b'v')
+                owned(facts, view.oid, class(catalog, view.oid, &view.name, &view.schema, b'v'))
                     .oid("reltype", row_type(view.oid))
                     .int2("relnatts", view.columns.len())
-                    .flag("relhasrules", true),
+                    .flag("relhasrules", true)
+                    .set("reloptions", view_options(view)),
             ),
         }
     }
     for (schema, name, oid, columns) in all() {
         let kind = if schema == "pg_catalog" && oid < 12_000 { b'r' } else { b'v' };
-        rows.push(class(catalog, oid, name, schema, kind).int2("relnatts", columns.len()));
+        rows.push(
+            class(catalog, oid, name, schema, kind).int2("relnatts", columns.len()).oid("relowner", OWNER),
+        );
     }
     Ok(rows)
+}
+
+/// With the owner, and what others may do.
+fn owned(facts: &dyn Facts, oid: u32, row: Row) -> Row {
+    row.oid("relowner", facts.catalog().owner_of(oid)).set("relacl", changed(facts, oid))
+}
+
+/// The options of a view.
+fn view_options(view: &ViewDesc) -> Value {
+    if !view.security_invoker {
+        return Value::Null;
+    }
+    Value::Array(Arc::new(Array::new(Type::TEXT, vec![Value::text("security_invoker=true")])))
 }
 
 /// What WITH would have to say: tools that write a table down write this, too.
@@ -93,7 +117,6 @@ fn class(catalog: &Catalog, oid: u32, name: &str, schema: &str, kind: u8) -> Row
         .oid("oid", oid)
         .text("relname", name)
         .oid("relnamespace", schema_oid(catalog, schema))
-        .oid("relowner", OWNER)
         .oid("relfilenode", oid)
         .letter("relpersistence", if is_temporary(schema) { b't' } else { b'p' })
         .letter("relkind", kind)

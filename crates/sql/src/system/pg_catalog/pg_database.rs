@@ -1,7 +1,8 @@
 //! `pg_database`: the database.
 
 use crate::system::Facts;
-use crate::system::oids::{DATABASE, OWNER, TABLESPACE};
+use crate::system::oids::{DATABASE, TABLESPACE};
+use crate::system::privileges::changed;
 use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_types::{Result, Type};
 
@@ -23,7 +24,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         Row::of(&TABLE)
             .oid("oid", DATABASE)
             .text("datname", database)
-            .oid("datdba", OWNER)
+            .oid("datdba", facts.catalog().owner_of(DATABASE))
+            .set("datacl", changed(facts, DATABASE))
             .int4("encoding", 6)
             .letter("datlocprovider", b'c')
             .flag("datallowconn", true)

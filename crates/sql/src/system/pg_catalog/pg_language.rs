@@ -2,6 +2,7 @@
 
 use crate::system::Facts;
 use crate::system::oids::OWNER;
+use crate::system::privileges::changed;
 use crate::system::routines::PLPGSQL;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Base, Result, Type};
@@ -16,10 +17,11 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
     ],
 };
 
-fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let each = [(12, "internal", false), (14, "sql", false), (PLPGSQL, "plpgsql", true)].into_iter();
     let rows = each.map(|(oid, name, procedural)| {
         let row = Row::of(&TABLE).oid("oid", oid).text("lanname", name).oid("lanowner", OWNER);
+        let row = row.set("lanacl", changed(facts, oid));
         row.flag("lanispl", procedural).flag("lanpltrusted", name != "internal")
     });
     Ok(rows.collect())

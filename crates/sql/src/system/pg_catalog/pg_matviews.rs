@@ -1,6 +1,7 @@
 //! `pg_matviews`: materialized views.
 
 use crate::system::Facts;
+use crate::system::functions::role_name;
 use crate::system::seen::seen_query;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
@@ -16,14 +17,13 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    let (user, _) = facts.names();
     let mut rows = Vec::new();
     for table in facts.catalog().tables() {
         let Some(view) = table.definition() else { continue };
         let row = Row::of(&TABLE)
             .text("schemaname", &table.schema)
             .text("matviewname", &table.name)
-            .text("matviewowner", user)
+            .text("matviewowner", &role_name(facts, facts.catalog().owner_of(table.oid)).unwrap_or_default())
             .flag("hasindexes", !table.indexes.is_empty())
             .flag("ispopulated", !table.is_unpopulated())
             .text("definition", &format!("{};", seen_query(facts, &view)?));

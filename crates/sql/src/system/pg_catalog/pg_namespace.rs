@@ -1,11 +1,10 @@
 //! `pg_namespace`: schemas.
 
 use crate::system::Facts;
-use crate::system::oids::{DATABASE_OWNER, OWNER, schemas};
+use crate::system::oids::schemas;
+use crate::system::privileges::changed;
 use crate::system::table::{Row, SystemCatalog, TEXTS};
-use scaledb_catalog::PUBLIC;
-use scaledb_types::{Array, Result, Type, Value};
-use std::sync::Arc;
+use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
@@ -15,22 +14,16 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
     ],
 };
 
-fn privileges_of_public() -> Value {
-    let each = ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"];
-    Value::Array(Arc::new(Array::new(Type::TEXT, each.iter().map(Value::text).collect())))
-}
-
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
     Ok(schemas(catalog)
         .into_iter()
         .map(|(schema, oid)| {
-            let row = Row::of(&TABLE).oid("oid", oid).text("nspname", &schema);
-            match schema.as_str() {
-                // as in a new database of PostgreSQL; tools leave this out
-                PUBLIC => row.oid("nspowner", DATABASE_OWNER).set("nspacl", privileges_of_public()),
-                _ => row.oid("nspowner", OWNER),
-            }
+            Row::of(&TABLE)
+                .oid("oid", oid)
+                .text("nspname", &schema)
+                .oid("nspowner", catalog.owner_of(oid))
+                .set("nspacl", changed(facts, oid))
         })
         .collect())
 }

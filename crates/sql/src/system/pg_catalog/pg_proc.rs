@@ -2,9 +2,10 @@
 
 use crate::system::Facts;
 use crate::system::oids::{OWNER, row_type, schema_oid, type_functions};
+use crate::system::privileges::changed;
 use crate::system::routines::{TRIGGER, language_oid};
 use crate::system::table::{OIDS, Row, SystemCatalog, vector};
-use scaledb_catalog::{Catalog, ParameterMode, Returned, RoutineDesc, RoutineKind, Volatility};
+use scaledb_catalog::{ParameterMode, Returned, RoutineDesc, RoutineKind, Volatility};
 use scaledb_types::{Array, Base, Result, Type, Value};
 use std::sync::Arc;
 
@@ -32,14 +33,15 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         let row = Row::of(&TABLE).oid("oid", oid).text("proname", function).oid("pronamespace", 11);
         row.oid("proowner", OWNER).letter("prokind", b'f').oid("prolang", 12)
     });
-    Ok(of_system.chain(catalog.routines().map(|desc| row(catalog, desc))).collect())
+    Ok(of_system.chain(catalog.routines().map(|desc| row(facts, desc))).collect())
 }
 
 fn array(element: Type, values: Vec<Value>) -> Value {
     Value::Array(Arc::new(Array::new(element, values)))
 }
 
-fn row(catalog: &Catalog, desc: &RoutineDesc) -> Row {
+fn row(facts: &dyn Facts, desc: &RoutineDesc) -> Row {
+    let catalog = facts.catalog();
     let returned = match desc.returns {
         // a procedure that returns nothing is one that returns void
         Returned::Nothing => Type::VOID.oid(),
@@ -58,7 +60,9 @@ fn row(catalog: &Catalog, desc: &RoutineDesc) -> Row {
         .oid("oid", desc.oid)
         .text("proname", &desc.name)
         .oid("pronamespace", schema_oid(catalog, &desc.schema))
-        .oid("proowner", OWNER)
+        .oid("proowner", catalog.owner_of(desc.oid))
+        .set("proacl", changed(facts, desc.oid))
+        .flag("prosecdef", desc.security_definer)
         .oid("prolang", language_oid(desc.language))
         .set("procost", Value::Float4(100.0))
         .set("prorows", Value::Float4(if desc.set { 1_000.0 } else { 0.0 }))

@@ -1,9 +1,11 @@
 //! `pg_roles`: the roles that there are.
 
 use crate::system::Facts;
-use crate::system::oids::{DATABASE_OWNER, OWNER};
+use crate::system::functions::role_name;
 use crate::system::table::{Row, SystemCatalog, TEXTS};
-use scaledb_types::{Result, Type};
+use scaledb_catalog::{OWNER, RoleDesc};
+use scaledb_types::{Array, Result, Type, Value};
+use std::sync::Arc;
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
@@ -18,23 +20,59 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    Ok(roles(facts, &TABLE))
+    let hidden = |row: Row| row.text("rolpassword", "********");
+    Ok(roles(facts, &TABLE).into_iter().map(hidden).collect())
 }
 
-/// The roles, as rows of a catalog that has these columns, or some of them.
+/// The roles, as rows of a catalog that has these columns, or some of them; without passwords.
 pub(super) fn roles(facts: &dyn Facts, table: &SystemCatalog) -> Vec<Row> {
-    let (user, _) = facts.names();
-    vec![
-        ["rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin"]
-            .iter()
-            .fold(Row::of(table), |row, column| row.flag(column, true))
-            .oid("oid", OWNER)
-            .text("rolname", user)
-            .int4("rolconnlimit", -1),
-        Row::of(table)
-            .flag("rolinherit", true)
-            .oid("oid", DATABASE_OWNER)
-            .text("rolname", "pg_database_owner")
-            .int4("rolconnlimit", -1),
-    ]
+    let catalog = facts.catalog();
+    let each = catalog.all_roles().into_iter();
+    each.map(|oid| {
+        let row = Row::of(table)
+            .oid("oid", oid)
+            .text("rolname", &role_name(facts, oid).unwrap_or_default())
+            .int4("rolconnlimit", -1)
+            .flag("rolinherit", true);
+        match catalog.role(oid) {
+            Some(desc) => made(row, desc),
+            None if oid == OWNER => {
+                let all = [
+                    "rolsuper",
+                    "rolcreaterole",
+                    "rolcreatedb",
+                    "rolcanlogin",
+                    "rolreplication",
+                    "rolbypassrls",
+                ];
+                all.iter().fold(row, |row, column| row.flag(column, true))
+            }
+            None => row,
+        }
+    })
+    .collect()
+}
+
+/// The row of a role that somebody has made.
+fn made(row: Row, desc: &RoleDesc) -> Row {
+    let row = row
+        .flag("rolsuper", desc.superuser)
+        .flag("rolinherit", desc.inherit)
+        .flag("rolcreaterole", desc.create_role)
+        .flag("rolcreatedb", desc.create_db)
+        .flag("rolcanlogin", desc.login)
+        .flag("rolreplication", desc.replication)
+        .flag("rolbypassrls", desc.bypass_rls)
+        .int4("rolconnlimit", desc.connection_limit)
+        .set("rolconfig", settings(desc));
+    desc.valid_until.into_iter().fold(row, |row, until| row.set("rolvaliduntil", Value::Timestamptz(until)))
+}
+
+/// What the sessions of a role begin with.
+pub(super) fn settings(desc: &RoleDesc) -> Value {
+    if desc.settings.is_empty() {
+        return Value::Null;
+    }
+    let each = desc.settings.iter().map(|(name, value)| Value::from(format!("{name}={value}")));
+    Value::Array(Arc::new(Array::new(Type::TEXT, each.collect())))
 }

@@ -1,6 +1,7 @@
 //! `pg_sequences`: sequences, with their last values.
 
 use crate::system::Facts;
+use crate::system::functions::role_name;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Relation;
 use scaledb_types::{Result, Type, Value};
@@ -16,7 +17,6 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    let (user, _) = facts.names();
     let sequences = facts.catalog().relations().filter_map(|relation| match relation {
         Relation::Sequence(sequence) => Some(sequence),
         _ => None,
@@ -26,7 +26,10 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         Row::of(&TABLE)
             .text("schemaname", &sequence.schema)
             .text("sequencename", &sequence.name)
-            .text("sequenceowner", user)
+            .text(
+                "sequenceowner",
+                &role_name(facts, facts.catalog().owner_of(sequence.oid)).unwrap_or_default(),
+            )
             .oid("data_type", sequence.type_oid)
             .set("start_value", Value::Int8(sequence.start))
             .set("min_value", Value::Int8(sequence.min))

@@ -1,8 +1,8 @@
 //! `pg_stat_activity`: sessions, and what they run.
 
 use crate::system::Facts;
-use crate::system::oids::{DATABASE, OWNER};
 use crate::system::table::{Row, SystemCatalog};
+use scaledb_catalog::{DATABASE, OWNER, READ_ALL_STATS};
 use scaledb_types::{Result, Type, Value};
 
 // since when a session is idle is not told: every statement would look at the clock once more for it
@@ -20,16 +20,19 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let (catalog, current) = (facts.catalog(), facts.identity().current());
+    let sees_all = catalog.has_rights_of(current, READ_ALL_STATS);
     Ok(facts
         .sessions()
         .into_iter()
         .map(|(id, session)| {
+            let role = facts.identity().role_named(facts.catalog(), &session.user).unwrap_or(OWNER);
             let seen = session.activity.look();
             let mut row = Row::of(&TABLE)
                 .oid("datid", DATABASE)
                 .text("datname", &session.database)
                 .int4("pid", id as i32)
-                .oid("usesysid", OWNER)
+                .oid("usesysid", role)
                 .text("usename", &session.user)
                 .text("application_name", &session.application)
                 .set("backend_start", Value::Timestamptz(session.begun))
@@ -42,6 +45,9 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             ];
             for (column, time) in times {
                 row = time.into_iter().fold(row, |row, time| row.set(column, Value::Timestamptz(time)));
+            }
+            if !sees_all && !facts.catalog().has_rights_of(facts.identity().current(), role) {
+                return row.text("query", "<insufficient privilege>");
             }
             let text = facts.statement(seen.statement);
             text.iter().fold(row, |row, text| row.text("query", text))

@@ -1,6 +1,7 @@
 //! `pg_tables`: tables.
 
 use crate::system::Facts;
+use crate::system::functions::role_name;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
@@ -16,7 +17,6 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
-    let (user, _) = facts.names();
     Ok(catalog
         .tables()
         .filter(|table| !table.is_materialized())
@@ -24,7 +24,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             Row::of(&TABLE)
                 .text("schemaname", &table.schema)
                 .text("tablename", &table.name)
-                .text("tableowner", user)
+                .text("tableowner", &role_name(facts, catalog.owner_of(table.oid)).unwrap_or_default())
                 .flag("hasindexes", table.primary_key.is_some() || !table.indexes.is_empty())
         })
         .collect())

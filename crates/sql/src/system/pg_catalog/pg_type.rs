@@ -2,10 +2,11 @@
 
 use crate::system::Facts;
 use crate::system::oids::{
-    ARRAY_FUNCTIONS, ENUM_FUNCTIONS, OWNER, RANGE_FUNCTIONS, collation, row_type, schema_oid,
+    ARRAY_FUNCTIONS, ENUM_FUNCTIONS, RANGE_FUNCTIONS, collation, row_type, schema_oid,
 };
+use crate::system::privileges::changed;
 use crate::system::table::{Row, SystemCatalog, TEXTS};
-use scaledb_catalog::Relation;
+use scaledb_catalog::{Catalog, Relation};
 use scaledb_types::{Base, Result, Type, Value};
 
 #[rustfmt::skip]
@@ -55,7 +56,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .oid("oid", ty.oid())
                     .text("typname", &name)
                     .oid("typnamespace", schema)
-                    .oid("typowner", OWNER)
+                    .oid("typowner", owner_of(catalog, ty))
+                    .set("typacl", if ty.array { Value::Null } else { changed(facts, ty.oid()) })
                     .set("typlen", Value::Int2(ty.len()))
                     .flag("typbyval", (1..=8).contains(&ty.len()))
                     .letter("typtype", kind)
@@ -82,7 +84,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 .oid("oid", row_type(relation.oid()))
                 .text("typname", relation.name())
                 .oid("typnamespace", schema_oid(catalog, relation.schema()))
-                .oid("typowner", OWNER)
+                .oid("typowner", catalog.owner_of(relation.oid()))
                 .set("typlen", Value::Int2(-1))
                 .letter("typtype", b'c')
                 .letter("typcategory", b'C')
@@ -93,4 +95,9 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         );
     }
     Ok(rows)
+}
+
+/// The owner of a type; arrays are those of the owner of their elements.
+fn owner_of(catalog: &Catalog, ty: Type) -> u32 {
+    catalog.owner_of(ty.element().filter(|_| ty.array).unwrap_or(ty).oid())
 }

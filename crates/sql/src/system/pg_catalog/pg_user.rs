@@ -1,9 +1,11 @@
-//! `pg_user`: the role that logs in.
+//! `pg_user`: the roles that log in.
 
+use super::pg_roles::settings;
 use crate::system::Facts;
-use crate::system::oids::OWNER;
+use crate::system::functions::role_name;
 use crate::system::table::{Row, SystemCatalog, TEXTS};
-use scaledb_types::{Result, Type};
+use scaledb_catalog::OWNER;
+use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
@@ -16,12 +18,23 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    let (user, _) = facts.names();
-    Ok(vec![
-        Row::of(&TABLE)
-            .text("usename", user)
-            .oid("usesysid", OWNER)
-            .flag("usecreatedb", true)
-            .flag("usesuper", true),
-    ])
+    let first = ["usecreatedb", "usesuper", "userepl", "usebypassrls"]
+        .iter()
+        .fold(Row::of(&TABLE), |row, column| row.flag(column, true))
+        .text("usename", &role_name(facts, OWNER).unwrap_or_default())
+        .oid("usesysid", OWNER)
+        .text("passwd", "********");
+    let others = facts.catalog().roles().filter(|desc| desc.login).map(|desc| {
+        let row = Row::of(&TABLE)
+            .text("usename", &desc.name)
+            .oid("usesysid", desc.oid)
+            .flag("usecreatedb", desc.create_db)
+            .flag("usesuper", desc.superuser)
+            .flag("userepl", desc.replication)
+            .flag("usebypassrls", desc.bypass_rls)
+            .text("passwd", "********")
+            .set("useconfig", settings(desc));
+        desc.valid_until.into_iter().fold(row, |row, until| row.set("valuntil", Value::Timestamptz(until)))
+    });
+    Ok(std::iter::once(first).chain(others).collect())
 }

@@ -1,6 +1,7 @@
 //! `pg_views`: views.
 
 use crate::system::Facts;
+use crate::system::functions::role_name;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Relation;
 use scaledb_types::{Result, Type};
@@ -14,7 +15,6 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    let (user, _) = facts.names();
     let views = facts.catalog().relations().filter_map(|relation| match relation {
         Relation::View(view) => Some(view),
         _ => None,
@@ -23,7 +23,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         Row::of(&TABLE)
             .text("schemaname", &view.schema)
             .text("viewname", &view.name)
-            .text("viewowner", user)
+            .text("viewowner", &role_name(facts, facts.catalog().owner_of(view.oid)).unwrap_or_default())
             .text("definition", &view.query)
     });
     Ok(rows.collect())

@@ -2,7 +2,8 @@
 
 use crate::system::Facts;
 use crate::system::table::{Row, SystemCatalog};
-use scaledb_types::{Result, Type};
+use scaledb_catalog::READ_ALL_STATS;
+use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
@@ -15,6 +16,8 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let tables = facts.catalog();
+    // a key is of a row
+    let sees_all = tables.has_rights_of(facts.identity().current(), READ_ALL_STATS);
     let rows = facts.collected().hot_keys().into_iter().filter_map(|key| {
         let is_there = |index: &scaledb_catalog::IndexDesc| index.oid == key.oid;
         let table =
@@ -24,7 +27,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             .oid("relid", table.oid)
             .text("schemaname", &table.schema)
             .text("relname", &table.name)
-            .text("key", &format!("({})", key.key))
+            .set("key", if sees_all { Value::from(format!("({})", key.key)) } else { Value::Null })
             .int8("conflicts", key.conflicts)
             .int8("at_least", key.conflicts - key.over);
         Some(index.into_iter().fold(row, |row, index| row.text("indexrelname", &index.name)))

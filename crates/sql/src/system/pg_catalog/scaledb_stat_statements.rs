@@ -2,6 +2,7 @@
 
 use crate::system::Facts;
 use crate::system::table::{Row, SystemCatalog};
+use scaledb_catalog::READ_ALL_STATS;
 use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
@@ -16,6 +17,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let sees_all = facts.catalog().has_rights_of(facts.identity().current(), READ_ALL_STATS);
     let (statements, _) = facts.collected().statements();
     let rows = statements.into_iter().map(|statement| {
         let runs = statement.runs;
@@ -25,7 +27,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         let deviation = (runs.squares / calls - mean * mean).max(0.0).sqrt();
         Row::of(&TABLE)
             .set("queryid", Value::Int8(statement.id))
-            .text("query", &statement.text)
+            .text("query", if sees_all { &statement.text } else { "<insufficient privilege>" })
             .text("kind", statement.kind.name())
             .int8("calls", runs.calls)
             .float8("total_exec_time", millis(runs.nanos))

@@ -102,44 +102,11 @@ pub(super) const PG_OPCLASS: SystemCatalog = SystemCatalog {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_AUTH_MEMBERS: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_auth_members", oid: 1261, rows,
-    columns: &[
-        ("roleid", Type::OID), ("member", Type::OID), ("grantor", Type::OID), ("admin_option", Type::BOOL),
-    ],
-};
-
-#[rustfmt::skip]
-pub(super) const PG_SHDESCRIPTION: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_shdescription", oid: 2396, rows,
-    columns: &[
-        ("objoid", Type::OID), ("classoid", Type::OID), ("description", Type::TEXT),
-    ],
-};
-
-#[rustfmt::skip]
 pub(super) const PG_EVENT_TRIGGER: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_event_trigger", oid: 3466, rows,
     columns: &[
         ("oid", Type::OID), ("evtname", Type::NAME), ("evtevent", Type::NAME), ("evtowner", Type::OID),
         ("evtfoid", Type::OID), ("evtenabled", Type::CHAR), ("evttags", TEXTS),
-    ],
-};
-
-#[rustfmt::skip]
-pub(super) const PG_DB_ROLE_SETTING: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_db_role_setting", oid: 2964, rows,
-    columns: &[
-        ("setdatabase", Type::OID), ("setrole", Type::OID), ("setconfig", TEXTS),
-    ],
-};
-
-#[rustfmt::skip]
-pub(super) const PG_DEFAULT_ACL: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_default_acl", oid: 826, rows,
-    columns: &[
-        ("oid", Type::OID), ("defaclrole", Type::OID), ("defaclnamespace", Type::OID),
-        ("defaclobjtype", Type::CHAR), ("defaclacl", TEXTS),
     ],
 };
 
