@@ -1,7 +1,7 @@
 //! Who a session is: the role that has logged in, and the one that it has become.
 
 use scaledb_catalog::{Catalog, OWNER, PREDEFINED};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 /// Who a session is.
 #[derive(Debug)]
@@ -9,6 +9,8 @@ pub(crate) struct Identity {
     /// The role that has logged in, and the name that it has given.
     login: u32,
     name: String,
+    /// The roles that SET has named, by what they were called then: names may go to others since.
+    named: RefCell<Vec<(String, u32)>>,
     /// SET SESSION AUTHORIZATION.
     session: Cell<u32>,
     /// SET ROLE.
@@ -38,6 +40,7 @@ impl Identity {
         Self {
             login,
             name: name.to_owned(),
+            named: RefCell::default(),
             session: Cell::new(login),
             role: Cell::new(login),
             definer: Cell::new(None),
@@ -107,14 +110,20 @@ impl Identity {
 
     /// The session becomes the user and the role of these names.
     pub(crate) fn follow(&self, catalog: &Catalog, session: &str, role: &str) {
-        // one that has been renamed since stays
-        let session = self.role_named(catalog, session);
-        self.session.set(session.unwrap_or(self.session.get()));
-        self.role.set(match role {
-            "none" => self.session.get(),
-            name => self.role_named(catalog, name).unwrap_or(self.role.get()),
-        });
+        let named = |name: &str| {
+            let known = self.named.borrow().iter().find(|(known, _)| known == name).map(|(_, role)| *role);
+            known.unwrap_or(NOBODY)
+        };
+        self.session.set(if session == self.name { self.login } else { named(session) });
+        self.role.set(if role == "none" { self.session.get() } else { named(role) });
         self.look(catalog);
+    }
+
+    /// A name that SET has for a role means the role that has it now, and goes on to mean it.
+    pub(crate) fn name(&self, catalog: &Catalog, name: &str) {
+        let mut named = self.named.borrow_mut();
+        named.retain(|(known, _)| known != name);
+        named.extend(self.role_named(catalog, name).map(|role| (name.to_owned(), role)));
     }
 
     /// The privileges of a role count from here on: a function of it runs that is SECURITY DEFINER.

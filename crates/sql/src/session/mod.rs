@@ -214,8 +214,11 @@ impl<E: Engine> Session<E> {
     fn take_settings_of_role(&mut self) {
         let role = self.state.catalog.role(self.state.identity.login());
         for (name, value) in role.map(|desc| desc.settings.clone()).unwrap_or_default() {
-            if name == "role" && self.state.check_may_become("role", Some(&value)).is_err() {
-                continue;
+            if name == "role" {
+                if self.state.check_may_become("role", Some(&value)).is_err() {
+                    continue;
+                }
+                self.state.identity.name(&self.state.catalog, &value);
             }
             // it was checked when it was set
             let _ = self.state.settings.borrow_mut().start_with(&name, &value);
@@ -234,6 +237,7 @@ impl<E: Engine> Session<E> {
     pub fn set_initial(&mut self, name: &str, value: &str) -> Result<()> {
         if name.eq_ignore_ascii_case("role") {
             self.state.check_may_become("role", Some(value))?;
+            self.state.identity.name(&self.state.catalog, value);
         }
         self.state.settings.borrow_mut().start_with(name, value)?;
         self.refresh();

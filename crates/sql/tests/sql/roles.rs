@@ -186,11 +186,21 @@ fn roles_change_under_sessions<E: Engine>(db: Database<E>) {
     assert_eq!(code(&mut late, "select * from t"), "42501");
     ok(&mut owner, "alter role ann rename to eve");
     assert_eq!(text(&mut late, "select current_user::text"), "eve");
+    // its old name is another's now, who may do everything
+    ok(&mut owner, "create role ann superuser login; create role x; grant x to eve");
+    assert_eq!(code(&mut late, "select * from t"), "42501");
+    ok(&mut late, "set role x");
+    ok(&mut owner, "alter role x rename to y; create role x superuser");
+    ok(&mut late, "set work_mem = '1MB'");
+    assert_eq!(text(&mut late, "select current_user::text"), "y");
+    assert_eq!(code(&mut late, "select * from t"), "42501");
+    ok(&mut late, "reset role");
     ok(&mut owner, "alter role eve superuser");
     assert_eq!(text(&mut late, "select a, current_setting('is_superuser') from t"), "1|on");
     ok(&mut owner, "alter role eve nosuperuser");
     assert_eq!(code(&mut late, "select * from t"), "42501");
-    ok(&mut owner, "drop role eve");
+    ok(&mut owner, "drop role eve; create role eve superuser");
+    ok(&mut late, "set work_mem = '2MB'");
     assert_eq!(code(&mut late, "select * from t"), "42501");
 }
 

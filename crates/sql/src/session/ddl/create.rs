@@ -118,18 +118,8 @@ impl<E: Engine> Session<E> {
             if column.ty.base == Base::Record {
                 return Err(pseudo_type(&name, column.ty));
             }
-            desc.columns.push(ColumnDesc {
-                name,
-                attnum: desc.next_attnum,
-                type_oid: column.ty.oid(),
-                typmod: column.ty.typmod,
-                not_null: false,
-                default: None,
-                identity: None,
-                generated: None,
-                hidden: false,
-                key: None,
-            });
+            let attnum = desc.next_attnum;
+            desc.columns.push(ColumnDesc::new(name, attnum, column.ty.oid(), column.ty.typmod));
             desc.next_attnum += 1;
         }
         desc.spread = asked.of(&desc)?;

@@ -52,18 +52,7 @@ impl<E: Engine> Session<E> {
             Some(Relation::View(view)) => {
                 self.state.check_privilege(ObjectKind::Table, view.oid, Privileges::SELECT)?;
                 for (name, type_oid, typmod) in &view.columns {
-                    let column = ColumnDesc {
-                        name: name.clone(),
-                        attnum: 0,
-                        type_oid: *type_oid,
-                        typmod: *typmod,
-                        not_null: false,
-                        default: None,
-                        identity: None,
-                        generated: None,
-                        hidden: false,
-                        key: None,
-                    };
+                    let column = ColumnDesc::new(name.clone(), 0, *type_oid, *typmod);
                     self.copy_column(desc, column)?;
                 }
                 Ok(None)

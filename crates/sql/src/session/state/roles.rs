@@ -205,6 +205,9 @@ impl<E: Engine> SessionState<E> {
 
     /// Becomes a role that it may become; itself again without a name.
     pub(crate) fn set_role(&self, setting: &str, name: Option<&str>, local: bool) -> Result<()> {
+        if let Some(name) = name {
+            self.identity.name(&self.catalog, name);
+        }
         let mut settings = self.settings.borrow_mut();
         if setting == "role" {
             settings.set("role", name.or(Some("none")), local)?;
