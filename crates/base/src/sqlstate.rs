@@ -226,6 +226,8 @@ pub struct ErrorFields {
     pub data_type: Option<String>,
     /// The constraint that was violated (`n`).
     pub constraint: Option<String>,
+    /// The function of PostgreSQL's source that raises it (`R`): drivers tell some errors by it.
+    pub routine: Option<&'static str>,
 }
 
 impl ErrorFields {
@@ -243,6 +245,7 @@ impl ErrorFields {
             column: None,
             data_type: None,
             constraint: None,
+            routine: None,
         }
     }
 }

@@ -33,7 +33,7 @@ pub const PUBLIC_SCHEMA: u32 = 2_200;
 pub const SQL_LANGUAGE: u32 = 14;
 /// The language PL/pgSQL, in lists of privileges.
 pub const PLPGSQL_LANGUAGE: u32 = 13_556;
-/// The database, in lists of privileges.
+/// The database that is always there: the first one.
 pub const DATABASE: u32 = 5;
 
 /// The roles that are always there beside [`OWNER`]: members of theirs may do something.
@@ -153,7 +153,7 @@ pub enum ObjectKind {
     Type,
     /// A schema.
     Schema,
-    /// The database.
+    /// A database.
     Database,
     /// A language of routines.
     Language,
@@ -260,7 +260,7 @@ pub fn default_grants_of_public(owner: u32) -> Vec<Grant> {
 /// Under the oid of a role stands what is granted of the objects that the role makes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessDesc {
-    /// The object: a relation, routine, enum type, schema, the database; or a role.
+    /// The object: a relation, routine, enum type, schema, database; or a role.
     pub object: u32,
     /// Its owner.
     pub owner: u32,
@@ -333,7 +333,7 @@ pub struct RoleDesc {
     pub inherit: bool,
     /// Whether it may make roles, change and drop them.
     pub create_role: bool,
-    /// Whether it could make databases. There is one.
+    /// Whether it may make databases.
     pub create_db: bool,
     /// Whether it may connect.
     pub login: bool,

@@ -286,6 +286,9 @@ pub struct TableDesc {
     /// The triggers, by name: they fire in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<TriggerDesc>,
+    /// ALTER TABLE .. DISABLE TRIGGER ALL: its foreign keys are not looked at, nor those that refer to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub references_off: bool,
     /// What makes it a materialized view, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub materialized: Option<MaterializedDesc>,
@@ -352,6 +355,7 @@ impl TableDesc {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             triggers: Vec::new(),
+            references_off: false,
             materialized: None,
             comments: Vec::new(),
         }

@@ -16,6 +16,7 @@
 //! durable makes them durable. Expressions (defaults, checks, views) are kept as SQL text.
 
 mod access;
+mod databases;
 mod desc;
 mod grants;
 mod materialized;
@@ -30,6 +31,7 @@ pub use access::{
     READ_ALL_SETTINGS, READ_ALL_STATS, RoleDesc, SIGNAL_BACKEND, SQL_LANGUAGE, default_grants,
     default_grants_of_public,
 };
+pub use databases::DatabaseDesc;
 pub use desc::{
     About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, EnumDesc, ExclusionDesc, ForeignKeyDesc,
     Identity, IndexDesc, Initially, KeyColumn, LabelDesc, Placement, PredicateDesc, PrimaryKeyDesc, Relation,

@@ -1,9 +1,9 @@
 //! What roles may do: roles and lists of privileges in a state of the catalog.
 
 use crate::access::{
-    AccessDesc, DATABASE, DATABASE_OWNER, EVERYBODY, Grant, MONITOR, OWNER, ObjectKind, PREDEFINED,
-    PUBLIC_SCHEMA, Privileges, READ_ALL_DATA, READ_ALL_SETTINGS, READ_ALL_STATS, RoleDesc, WRITE_ALL_DATA,
-    default_grants, default_grants_of_public,
+    AccessDesc, DATABASE_OWNER, EVERYBODY, Grant, MONITOR, OWNER, ObjectKind, PREDEFINED, PUBLIC_SCHEMA,
+    Privileges, READ_ALL_DATA, READ_ALL_SETTINGS, READ_ALL_STATS, RoleDesc, WRITE_ALL_DATA, default_grants,
+    default_grants_of_public,
 };
 use crate::desc::Relation;
 use crate::snapshot::{Catalog, PUBLIC};
@@ -72,7 +72,8 @@ impl Catalog {
                 || schemas.contains(&object)
                 || object == PUBLIC_SCHEMA && self.has_public()
                 || self.role(object).is_some()
-                // the database, the first role, types and languages of the system
+                || self.is_database(object)
+                // the first role, types and languages of the system
                 || object < PUBLIC_SCHEMA
                 || (PUBLIC_SCHEMA + 1..crate::FIRST_OID).contains(&object);
             !is_there
@@ -156,7 +157,7 @@ impl Catalog {
             None if member == MONITOR => vec![READ_ALL_SETTINGS, READ_ALL_STATS],
             None => Vec::new(),
         };
-        if self.owner_of(DATABASE) == member {
+        if self.owner_of(self.own_database()) == member {
             roles.push(DATABASE_OWNER);
         }
         roles

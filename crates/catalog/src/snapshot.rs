@@ -1,6 +1,7 @@
 //! One state of the catalog.
 
 use crate::access::{AccessDesc, RoleDesc};
+use crate::databases::DatabaseDesc;
 use crate::desc::{EnumDesc, ForeignKeyDesc, IndexDesc, Relation, SchemaDesc, TableDesc, ViewDesc};
 use crate::routine::RoutineDesc;
 use scaledb_types::Type;
@@ -43,6 +44,9 @@ pub struct Catalog {
     routines_by_name: HashMap<String, Vec<u32>>,
     /// Somebody has dropped `public`.
     without_public: bool,
+    /// The database that the catalog is of, unless it is the first one.
+    pub(crate) own: Option<u32>,
+    pub(crate) databases: Arc<BTreeMap<u32, Arc<DatabaseDesc>>>,
     pub(crate) roles: Arc<BTreeMap<u32, Arc<RoleDesc>>>,
     /// By the object; those that have the defaults of their kind and are the first role's are not in it.
     pub(crate) access: BTreeMap<u32, Arc<AccessDesc>>,
@@ -342,7 +346,8 @@ impl Catalog {
         let of_routines = self.routines.keys().copied();
         let of_roles = self.roles.keys().copied();
         let of_defaults = self.access.values().flat_map(|access| access.defaults.iter().map(|each| each.oid));
-        let others = of_routines.chain(of_roles).chain(of_defaults);
+        let of_databases = self.databases.keys().copied();
+        let others = of_routines.chain(of_roles).chain(of_defaults).chain(of_databases);
         of_relations.chain(of_enums).chain(of_schemas).chain(others).max().unwrap_or(0).max(FIRST_OID)
     }
 }

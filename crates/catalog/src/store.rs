@@ -1,6 +1,7 @@
 //! The catalog's rows in the engine.
 
-use crate::access::{AccessDesc, RoleDesc};
+use crate::access::{AccessDesc, DATABASE, RoleDesc};
+use crate::databases::DatabaseDesc;
 use crate::desc::{EnumDesc, Relation, SchemaDesc, SequenceDesc, TableDesc, ViewDesc};
 use crate::routine::RoutineDesc;
 use crate::snapshot::{Catalog, PUBLIC};
@@ -26,6 +27,9 @@ pub enum Error {
     /// The engine refused.
     #[error(transparent)]
     Engine(#[from] scaledb_base::Error),
+    /// Nothing is there of the catalog of a database.
+    #[error("database {0} has been dropped")]
+    Dropped(u32),
     /// A descriptor that this version cannot read.
     #[error("descriptor {oid} cannot be read; was it written by a later version? {source}")]
     Malformed {
@@ -72,6 +76,8 @@ enum Later<'a> {
     Role(&'a RoleDesc),
     /// Who owns an object, and what others may do with it. It stands under the object's oid, made negative.
     Access(&'a AccessDesc),
+    /// A database, or what ALTER DATABASE has set of the first one.
+    Database(&'a DatabaseDesc),
 }
 
 /// What a row describes.
@@ -88,6 +94,7 @@ enum Descriptor {
     Routine(Arc<RoutineDesc>),
     Role(Arc<RoleDesc>),
     Access(Box<AccessDesc>),
+    Database(Arc<DatabaseDesc>),
 }
 
 /// The descriptor of a relation as it is kept.
@@ -112,34 +119,42 @@ fn text(relation: &Relation) -> serde_json::Result<String> {
 #[derive(Clone, Debug)]
 pub struct Store {
     descriptors: Arc<TableInfo>,
+    /// The values of the sequences of all databases: no two have one oid.
     sequences: Arc<TableInfo>,
+    /// The database whose catalog it is.
+    database: u32,
 }
 
 impl Store {
-    /// The catalog of a database; an empty one is set up.
+    /// The catalog of the first database; an empty one is set up.
     ///
     /// # Errors
     /// The engine's; [`Error::Malformed`].
     pub fn open<E: Engine>(engine: &E) -> Result<(Self, Catalog)> {
-        let descriptors = open_table(
-            engine,
-            DESCRIPTORS,
-            vec![Column::new("oid", ColumnType::Int8), Column::new("body", ColumnType::Text(TEXT_BYTES))],
-        )?;
-        let sequences = open_table(
-            engine,
-            SEQUENCES,
-            vec![
-                Column::new("oid", ColumnType::Int8),
-                Column::new("last", ColumnType::Int8),
-                Column::new("called", ColumnType::Bool),
-            ],
-        )?;
-        let store = Self { descriptors, sequences };
+        let descriptors = match engine.table(DESCRIPTORS) {
+            Some(table) => table,
+            None => create_table(engine, Self::descriptors(engine, DESCRIPTORS)?)?,
+        };
+        let columns = vec![
+            Column::new("oid", ColumnType::Int8),
+            Column::new("last", ColumnType::Int8),
+            Column::new("called", ColumnType::Bool),
+        ];
+        let sequences = match engine.table(SEQUENCES) {
+            Some(table) => table,
+            None => create_table(engine, table_def(engine, SEQUENCES, columns)?)?,
+        };
+        let store = Self { descriptors, sequences, database: DATABASE };
         let mut worker = engine.worker()?;
         let catalog = loop {
             worker.begin(TxnKind::ReadWrite)?;
-            match store.load(&mut worker) {
+            let loaded = match store.load(&mut worker) {
+                Err(Error::Dropped(_)) => {
+                    store.insert(&mut worker, VERSION, "0").map(|()| Catalog::default())
+                }
+                loaded => loaded,
+            };
+            match loaded {
                 Err(Error::Engine(error)) if error.is_conflict() => worker.back_off(1),
                 Err(error) => return Err(error),
                 Ok(catalog) => match worker.commit() {
@@ -150,6 +165,32 @@ impl Store {
             }
         };
         Ok((store, catalog))
+    }
+
+    /// The engine's table that holds the descriptors of a database, as it is to be made.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn descriptors<E: Engine>(engine: &E, name: &str) -> Result<TableDef> {
+        let columns =
+            vec![Column::new("oid", ColumnType::Int8), Column::new("body", ColumnType::Text(TEXT_BYTES))];
+        table_def(engine, name, columns)
+    }
+
+    /// The catalog of another database, which this table of the engine holds.
+    #[must_use]
+    pub fn of_database(&self, database: u32, descriptors: Arc<TableInfo>) -> Self {
+        Self { descriptors, sequences: self.sequences.clone(), database }
+    }
+
+    /// The database whose catalog it is.
+    pub fn database(&self) -> u32 {
+        self.database
+    }
+
+    /// The engine's table that holds the descriptors.
+    pub fn table(&self) -> &Arc<TableInfo> {
+        &self.descriptors
     }
 
     /// The catalog as it is now, in a transaction of its own.
@@ -199,6 +240,7 @@ impl Store {
         let mut version = 0;
         let (mut relations, mut enums, mut schemas) = (Vec::new(), Vec::new(), Vec::new());
         let (mut routines, mut roles, mut access) = (Vec::new(), Vec::new(), Vec::new());
+        let mut databases = Vec::new();
         let mut without_public = false;
         for (oid, body) in &rows {
             let malformed = |source| Error::Malformed { oid: *oid, source };
@@ -215,11 +257,12 @@ impl Store {
                     Descriptor::Routine(desc) => routines.push(desc),
                     Descriptor::Role(desc) => roles.push(desc),
                     Descriptor::Access(desc) => access.push(*desc),
+                    Descriptor::Database(desc) => databases.push(desc),
                 }
             }
         }
         if rows.is_empty() {
-            self.insert(worker, VERSION, "0")?;
+            return Err(Error::Dropped(self.database));
         }
         let mut catalog = Catalog::new(version, relations);
         enums.into_iter().for_each(|desc| catalog.put_enum(desc));
@@ -227,6 +270,8 @@ impl Store {
         routines.into_iter().for_each(|desc| catalog.put_routine(desc));
         roles.into_iter().for_each(|desc| catalog.put_role(desc));
         access.into_iter().for_each(|desc| catalog.put_access(desc));
+        databases.into_iter().for_each(|desc| catalog.put_database(desc));
+        catalog.belong_to(self.database);
         if without_public {
             catalog.remove_schema(PUBLIC);
         }
@@ -288,6 +333,10 @@ impl Store {
         for desc in now.accesses().filter(|desc| !had(desc)) {
             self.put(worker, key_of_access(desc.object), &Later::Access(desc))?;
         }
+        let had = |desc: &DatabaseDesc| before.database(desc.oid).is_some_and(|old| **old == *desc);
+        for desc in now.databases().filter(|desc| !had(desc)) {
+            self.put(worker, desc.oid, &Later::Database(desc))?;
+        }
         if before.has_public() && !now.has_public() {
             self.put(worker, OID_OF_PUBLIC, &Later::WithoutPublic(()))?;
         }
@@ -299,7 +348,9 @@ impl Store {
         let routines = before.routines().map(|desc| desc.oid).filter(|oid| now.routine(*oid).is_none());
         let roles = before.roles().map(|desc| desc.oid).filter(|oid| now.role(*oid).is_none());
         let access = before.accesses().map(|desc| desc.object).filter(|oid| now.access(*oid).is_none());
+        let databases = before.databases().map(|desc| desc.oid).filter(|oid| now.database(*oid).is_none());
         let gone = relations.chain(enums).chain(schemas).chain(public).chain(routines).chain(roles);
+        let gone = gone.chain(databases);
         for key in gone.map(i64::from).chain(access.map(key_of_access)) {
             worker.delete(self.descriptors.id, &KeyBuf::new().i64(key))?;
         }
@@ -320,6 +371,24 @@ impl Store {
             })
         })?;
         Ok(u32::try_from(greatest).unwrap_or(0))
+    }
+
+    /// Deletes all that is kept of the catalog, within the running transaction: the database is dropped.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn clear<W: Worker>(&self, worker: &mut W, catalog: &Catalog) -> Result<()> {
+        let mut nothing = Catalog::default();
+        nothing.belong_to(self.database);
+        if !catalog.has_public() {
+            nothing.remove_schema(PUBLIC);
+        }
+        self.write(worker, catalog, &nothing)?;
+        let public = (!catalog.has_public()).then_some(i64::from(OID_OF_PUBLIC));
+        for key in public.into_iter().chain([VERSION]) {
+            worker.delete(self.descriptors.id, &KeyBuf::new().i64(key))?;
+        }
+        Ok(())
     }
 
     /// How far a sequence got, in a transaction of its own.
@@ -409,20 +478,22 @@ fn key_of_access(object: u32) -> i64 {
 
 const TEXT_BYTES: u32 = (MAX_ROW_BYTES / 2) as u32;
 
-fn open_table<E: Engine>(engine: &E, name: &str, columns: Vec<Column>) -> Result<Arc<TableInfo>> {
-    if let Some(table) = engine.table(name) {
-        return Ok(table);
-    }
+fn table_def<E: Engine>(engine: &E, name: &str, columns: Vec<Column>) -> Result<TableDef> {
     let schema = Schema::new(columns, &[KeyPart::asc(0)])?;
     let mut def = TableDef::new(name, schema);
     // every node reads it for each transaction
     if engine.table_options().iter().any(|option| option.name == "replicate") {
         def.options = def.options.with("replicate", "everywhere");
     }
+    Ok(def)
+}
+
+fn create_table<E: Engine>(engine: &E, def: TableDef) -> Result<Arc<TableInfo>> {
+    let name = def.name.clone();
     match engine.create_table(def) {
         // by another node, at the same time
         Err(scaledb_base::Error::TableExists(_)) if engine.is_shared() => {
-            engine.table(name).ok_or_else(|| scaledb_base::Error::NoSuchTable(name.to_owned()).into())
+            engine.table(&name).ok_or_else(|| scaledb_base::Error::NoSuchTable(name).into())
         }
         created => Ok(created?),
     }

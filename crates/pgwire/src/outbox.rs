@@ -286,6 +286,7 @@ impl Outbox {
             field(b'c', report.column.as_deref());
             field(b'd', report.data_type.as_deref());
             field(b'n', report.constraint.as_deref());
+            field(b'R', report.routine);
             out.push(0);
         });
     }

@@ -71,6 +71,9 @@ impl From<std::io::Error> for Stop {
     }
 }
 
+/// The tag of a Terminate message and the first bytes of its length, read as the length of a startup packet.
+const TERMINATE: i32 = i32::from_be_bytes([b'X', 0, 0, 0]);
+
 /// Reads the first packets.
 ///
 /// # Errors
@@ -85,6 +88,8 @@ pub(crate) fn greet<T: Transport>(
     let (mut ssl, mut gss) = (false, false);
     loop {
         let packet = match inbox.packet(channel, MAX_STARTUP_BYTES) {
+            // a client that ends the session before it has begun
+            Err(ReadError::Length(TERMINATE)) => return Err(Stop::Done),
             Err(ReadError::Length(_)) => {
                 return Err(fatal("invalid length of startup packet"));
             }

@@ -261,6 +261,10 @@ impl Control {
     pub(crate) fn terminate(&self) {
         self.end(Ending::Terminated);
         self.cancel(Cancel::Shutdown);
+        // the watch does it again, if the session is between two batches now
+        if matches!(self.state().0, Phase::Idle | Phase::IdleInTransaction | Phase::Copying) {
+            self.socket.close(std::net::Shutdown::Read);
+        }
     }
 
     /// Ends a session that has been waiting for its client within a transaction for so many milliseconds. False: it has

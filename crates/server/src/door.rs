@@ -79,6 +79,8 @@ pub struct NewSession<S> {
     pub session: S,
     /// Its number: what `pg_backend_pid()` says.
     pub pid: i32,
+    /// The database that it is in.
+    pub database: String,
     /// Settings that the client is told.
     pub parameters: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     /// Stops what it runs.
@@ -142,16 +144,6 @@ impl<S: Sessions> Host for Door<'_, S> {
 
     fn open(&self, startup: &Startup) -> Result<Opened<Self::Backend>> {
         let config = &self.admission;
-        // clients that are told no database say their user's name
-        let named = &startup.database;
-        if *named != config.database && *named != startup.user {
-            let what = format!("database \"{named}\" does not exist");
-            let known = format!("The server has one database: \"{}\".", config.database);
-            let mut report = Report::fatal(SqlState::INVALID_CATALOG_NAME, what);
-            report.detail = Some(known);
-            return Err(report);
-        }
-        let startup = &Startup { database: config.database.clone(), ..startup.clone() };
         let key =
             if startup.minor >= 2 { random::<LONG_KEY>()?.to_vec() } else { random::<SHORT_KEY>()?.to_vec() };
         let timeouts = Timeouts {
@@ -172,7 +164,7 @@ impl<S: Sessions> Host for Door<'_, S> {
                 peer = %control.peer,
                 pid = opened.pid,
                 user = startup.user.as_str(),
-                database = startup.database.as_str(),
+                database = opened.database.as_str(),
                 application = application.map(|(_, value)| value.as_str()),
                 encrypted = startup.encrypted,
                 "connected"

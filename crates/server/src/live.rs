@@ -11,8 +11,6 @@ use std::time::Duration;
 
 /// What connections are admitted by. A connection keeps what was in force when it came.
 pub(crate) struct Admission {
-    /// The name of the database.
-    pub(crate) database: String,
     pub(crate) rules: Vec<Rule>,
     pub(crate) users: HashMap<String, Verifier>,
     pub(crate) tls: Option<Tls>,
@@ -36,7 +34,6 @@ impl Admission {
     /// [`StartError::Open`], [`StartError::Tls`].
     pub(crate) fn of(config: &Config) -> Result<Self, StartError> {
         Ok(Self {
-            database: config.database.clone(),
             rules: config.rules_in_force()?,
             users: config.users.clone(),
             tls: config.tls.as_ref().map(tls::load).transpose()?,

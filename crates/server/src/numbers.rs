@@ -71,7 +71,11 @@ fn of_engine(Labelled { metric, values }: Labelled) -> Family {
 }
 
 fn of_tables(tables: &[TableNumbers]) -> [Family; 8] {
-    let label = |table: &TableNumbers| ("table", format!("{}.{}", table.schema, table.name));
+    let label = |table: &TableNumbers| {
+        let name = format!("{}.{}", table.schema, table.name);
+        // those of the first database are called as they were when there was no other
+        ("table", table.database.as_ref().map_or(name.clone(), |database| format!("{database}.{name}")))
+    };
     let each = |value: fn(&TableNumbers) -> u64| {
         tables.iter().map(|table| (vec![label(table)], value(table))).collect::<Vec<_>>()
     };

@@ -49,6 +49,7 @@ impl<E: Engine> Sql<E> {
     /// The same, with what SHOW says of a server that has this configuration.
     #[must_use]
     pub fn of_server(mut self, config: &Config) -> Self {
+        self.database.set_name(&config.database);
         let on = |on: bool| if on { "on" } else { "off" }.to_owned();
         self.facts = vec![
             ("max_connections", config.max_connections.to_string()),
@@ -86,6 +87,17 @@ impl<E: Engine> Sql<E> {
         Ok(())
     }
 
+    /// The database that a client means: that of the name that it says, or the first one if it says its user's name, as
+    /// clients do that are told none.
+    ///
+    /// # Errors
+    /// The engine's: this node of a cluster does not hear the others.
+    fn database_of(&self, startup: &Startup) -> Result<String> {
+        let named = &startup.database;
+        let is_there = *named != startup.user || self.database.has_database(named).map_err(report)?;
+        Ok(if is_there { named.clone() } else { self.database.name().to_owned() })
+    }
+
     /// What sessions log of statements, those that are there included.
     fn preset(&self, config: &Config) {
         self.superusers.lock().clone_from(&config.superusers);
@@ -105,7 +117,8 @@ where
 
     fn open(&self, startup: &Startup, timeouts: Timeouts) -> Result<NewSession<SqlSession<E>>> {
         self.check_login(&startup.user)?;
-        let mut session = self.database.session(&startup.user, &startup.database);
+        let name = self.database_of(startup)?;
+        let mut session = self.database.session_in(&startup.user, &name).map_err(report)?;
         for (name, value) in &self.facts {
             session.tell(name, value).map_err(report)?;
         }
@@ -135,6 +148,7 @@ where
                 settings_generation: None,
             },
             pid,
+            database: name,
             parameters: parameters.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             canceller: Arc::new(Stopper(cancel)),
         })

@@ -107,7 +107,8 @@ impl Activity {
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) user: String,
-    pub(crate) database: String,
+    /// The database that it is in: oid and name.
+    pub(crate) database: (u32, String),
     pub(crate) application: String,
     /// When it began, as a `timestamptz`.
     pub(crate) begun: i64,
@@ -120,11 +121,11 @@ pub(crate) struct Sessions(Mutex<BTreeMap<u32, Known>>);
 
 impl Sessions {
     /// A session begins. It says what it does there.
-    pub(crate) fn enter(&self, id: u32, user: &str, database: &str) -> Arc<Activity> {
+    pub(crate) fn enter(&self, id: u32, user: &str, database: (u32, &str)) -> Arc<Activity> {
         let activity = Arc::<Activity>::default();
         let known = Known {
             user: user.to_owned(),
-            database: database.to_owned(),
+            database: (database.0, database.1.to_owned()),
             application: String::new(),
             begun: scaledb_types::zone::clock(),
             activity: activity.clone(),

@@ -139,6 +139,7 @@ pub(crate) fn describe<W: Worker>(
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
+        references_off: false,
         materialized: None,
     })));
     Ok(None)

@@ -10,11 +10,11 @@ use crate::session::temporary::remove_left_over;
 use crate::shared::Shared;
 use crate::supervisor::Supervisor;
 use crate::temporary::Temporary;
-use scaledb_catalog::Store;
+use scaledb_catalog::{DATABASE, Store};
 use scaledb_engine::Engine;
 use scaledb_log::disk::Disk;
 use scaledb_sync::atomic::Ordering;
-use scaledb_types::Result;
+use scaledb_types::{Result, SqlError, SqlState};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -43,17 +43,28 @@ impl<E: Engine> Clone for Database<E> {
 }
 
 impl<E: Engine> Database<E> {
-    /// SQL on an engine; the catalog is read from it, or set up.
+    /// SQL on an engine; the catalogs are read from it, or set up.
     ///
     /// # Errors
     /// The engine's, as SQL errors.
     pub fn open(engine: E) -> Result<Self> {
-        let (store, catalog) = Store::open(&engine).map_err(store_error)?;
+        let (store, mut catalog) = Store::open(&engine).map_err(store_error)?;
         let mut worker = engine.worker().map_err(plain)?;
         let used = store.max_sequence_oid(&mut worker).map_err(store_error)?;
+        let mut others = Vec::new();
+        // at a node of a cluster they may be about to go: they are opened by who enters them
+        if !engine.is_shared() {
+            for desc in catalog.databases().filter(|desc| desc.oid != DATABASE) {
+                let table = engine.table(&desc.engine).ok_or_else(|| without_catalog(&desc.name))?;
+                let store = store.of_database(desc.oid, table);
+                let catalog = store.read(&mut worker).map_err(store_error)?;
+                let catalog = remove_left_over(&store, &mut worker, catalog)?;
+                others.push((store, catalog));
+            }
+        }
+        let used = others.iter().map(|(_, catalog)| catalog.max_oid()).fold(used, u32::max);
         let mut next_oid = catalog.max_oid().max(used) + 1;
         let mut absent = HashMap::new();
-        let mut catalog = catalog;
         // what seems to be left over may be what another node is about to use
         if !engine.is_shared() {
             catalog = remove_left_over(&store, &mut worker, catalog)?;
@@ -61,16 +72,62 @@ impl<E: Engine> Database<E> {
             absent = adopted.map_err(plain)?;
             name_indexes(&engine, &mut catalog);
             adopt_indexes(&engine, &store, &mut worker, &mut catalog, &mut next_oid).map_err(plain)?;
-            drop_left_over(&engine, &catalog).map_err(plain)?;
+            for catalog in std::iter::once(&catalog).chain(others.iter().map(|(_, catalog)| catalog)) {
+                drop_left_over(&engine, catalog).map_err(plain)?;
+            }
         }
-        let shared = Shared::new(engine, store, worker, catalog, next_oid, absent)?;
+        let shared = Shared::new(engine, worker, (store, catalog), others, next_oid, absent)?;
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// A session for a connection of `user` to the database called `database`: of the role of that name, or else of the
-    /// first role, which may do everything.
-    pub fn session(&self, user: &str, database: &str) -> Session<E> {
-        Session::new(self.shared.clone(), self.shared.new_session(), user, database)
+    /// A session for a connection of `user` to the first database, which it calls `name`: of the role of that name, or
+    /// else of the first role, which may do everything.
+    pub fn session(&self, user: &str, name: &str) -> Session<E> {
+        Session::new(self.shared.clone(), self.shared.first.clone(), user, name)
+    }
+
+    /// What the first database is called.
+    pub fn name(&self) -> &str {
+        self.shared.first_name()
+    }
+
+    /// Says what the first database is called. The first name stays.
+    pub fn set_name(&self, name: &str) {
+        let _ = self.shared.first_name.set(name.to_owned());
+    }
+
+    /// A session for a connection of `user` to the database called `name`, the first one or another.
+    ///
+    /// # Errors
+    /// 3D000: there is none of this name. 42501 for a role that may not CONNECT; 55000: it lets no session begin; 53300:
+    /// it has all that it may have; 55006: it is being dropped, or renamed.
+    pub fn session_in(&self, user: &str, name: &str) -> Result<Session<E>> {
+        let shared = &self.shared;
+        let database = if name == shared.first_name() {
+            shared.first.clone()
+        } else {
+            let found = shared.database_named(name)?;
+            found
+                .ok_or_else(|| {
+                    let what = format!("database \"{name}\" does not exist");
+                    SqlError::new(SqlState::INVALID_CATALOG_NAME, what)
+                })?
+                .0
+        };
+        let oid = database.oid;
+        let session = Session::new(shared.clone(), database, user, name);
+        session.check_may_enter(
+            shared.sessions.all().iter().filter(|(_, known)| known.database.0 == oid).count(),
+        )?;
+        Ok(session)
+    }
+
+    /// Whether there is a database of this name.
+    ///
+    /// # Errors
+    /// The engine's: this node of a cluster does not hear the others.
+    pub fn has_database(&self, name: &str) -> Result<bool> {
+        Ok(name == self.shared.first_name() || self.shared.database_named(name)?.is_some())
     }
 
     /// How verifiers of passwords are made, which CREATE ROLE and ALTER ROLE keep; the function returns none if the
@@ -84,7 +141,7 @@ impl<E: Engine> Database<E> {
     /// # Errors
     /// The engine's: this node of a cluster does not hear the others.
     pub fn login(&self, name: &str) -> Result<Option<Login>> {
-        let catalog = self.shared.catalog_of_now()?;
+        let catalog = self.shared.catalog_of_now(&self.shared.first)?;
         Ok(catalog.role_named(name).map(|desc| Login {
             password: desc.password.clone(),
             allowed: desc.login,
@@ -99,8 +156,8 @@ impl<E: Engine> Database<E> {
     }
 
     /// A session that may do everything, whatever roles there are.
-    pub fn session_of_first_role(&self, user: &str, database: &str) -> Session<E> {
-        Session::of_first_role(self.shared.clone(), self.shared.new_session(), user, database)
+    pub fn session_of_first_role(&self, user: &str, name: &str) -> Session<E> {
+        Session::of_first_role(self.shared.clone(), user, name)
     }
 
     /// Limits the memory of the statements of all sessions together: of sorts, groups and joins, of cursors, bound
@@ -135,9 +192,10 @@ impl<E: Engine> Database<E> {
         self.shared.collected.latencies()
     }
 
-    /// Tables and indexes, with what was done with them since the database was opened.
+    /// Tables and indexes of all databases, with what was done with them since the database was opened.
     pub fn table_numbers(&self) -> Vec<TableNumbers> {
-        self.shared.table_numbers(&self.shared.catalog())
+        let all = self.shared.opened_databases();
+        all.iter().flat_map(|database| self.shared.table_numbers(&database.catalog())).collect()
     }
 
     /// Sets what settings are for all sessions, unless they set something else: for those that there are, too, from
@@ -161,4 +219,10 @@ impl<E: Engine> Database<E> {
     pub fn engine(&self) -> &E {
         &self.shared.engine
     }
+}
+
+/// The catalog of a database is not where its descriptor says.
+#[cold]
+fn without_catalog(name: &str) -> SqlError {
+    SqlError::internal(format!("the catalog of database \"{name}\" is missing"))
 }

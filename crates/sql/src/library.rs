@@ -30,7 +30,7 @@ impl<E: Engine> Database<E> {
         let shared = &self.shared;
         // no other session changes the catalog meanwhile
         let closed = shared.gate.close();
-        let before = shared.catalog();
+        let before = shared.first.catalog();
         let mut names = std::iter::once(&def.name).chain(def.indexes.iter().map(|index| &index.name));
         if let Some(taken) = names.find(|name| before.is_taken(SCHEMA, name)) {
             return Err(Error::TableExists(taken.clone()));
@@ -66,7 +66,7 @@ impl<E: Engine> Database<E> {
     pub fn add_index(&self, table: TableId, def: &IndexDef) -> Result<Arc<TableInfo>> {
         let shared = &self.shared;
         let taken = || Error::TableExists(def.name.clone());
-        if shared.catalog().is_taken(SCHEMA, &def.name) {
+        if shared.first.catalog().is_taken(SCHEMA, &def.name) {
             return Err(taken());
         }
         let info = shared.add_index(table, def, &|| true)?;
@@ -139,7 +139,7 @@ impl<E: Engine> Database<E> {
         let shared = &self.shared;
         let mut pins = shared.pins.0.lock();
         // behind the lock: a change that was not in force before waits for it
-        let catalog = shared.catalog();
+        let catalog = shared.first.catalog();
         let desc = match catalog.lookup(SCHEMA, name)? {
             Relation::Table(desc) if desc.is_unpopulated() => {
                 return Some(Err("is a materialized view that has not been populated".to_owned()));
@@ -161,7 +161,7 @@ impl<E: Engine> Database<E> {
 
     /// The table of SQL that an id of the engine is of, be it an index's, with the names that SQL has.
     pub fn table_of(&self, id: TableId) -> Option<TableInfo> {
-        let catalog = self.shared.catalog();
+        let catalog = self.shared.first.catalog();
         let mut tables = catalog.tables();
         tables.find_map(|desc| {
             let info = in_order(desc, self.shared.engine.table(&desc.engine)?)?;
@@ -183,7 +183,7 @@ impl<E: Engine> Shared<E> {
     ) -> Result<()> {
         // no other session changes the catalog meanwhile
         let _closed = self.gate.close();
-        let before = self.catalog();
+        let before = self.first.catalog();
         let Some(desc) = before.tables().find(|desc| desc.engine == table) else { return Ok(()) };
         let changed = f(&before, (**desc).clone())?;
         let mut worker = loop {
@@ -198,8 +198,8 @@ impl<E: Engine> Shared<E> {
             None => _ = catalog.remove(desc.oid),
         }
         catalog.version += 1;
-        write(&self.store, &mut worker, &before, &catalog)?;
-        self.publish(Arc::new(catalog), worker.depends_on());
+        write(&self.first.store, &mut worker, &before, &catalog)?;
+        self.publish(&self.first, Arc::new(catalog), worker.depends_on());
         Ok(())
     }
 
@@ -212,8 +212,8 @@ impl<E: Engine> Shared<E> {
         let why = describe(&mut catalog, worker, info, &mut || self.new_oid())?;
         if why.is_none() {
             catalog.version += 1;
-            write(&self.store, worker, before, &catalog)?;
-            self.publish(Arc::new(catalog), worker.depends_on());
+            write(&self.first.store, worker, before, &catalog)?;
+            self.publish(&self.first, Arc::new(catalog), worker.depends_on());
         }
         Ok(why)
     }

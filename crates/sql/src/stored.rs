@@ -133,6 +133,7 @@ fn is_shared(ty: Type) -> bool {
         | Base::Regclass
         | Base::Regtype
         | Base::Regproc
+        | Base::Regprocedure
         | Base::Regnamespace
         | Base::Regrole
         | Base::Int2vector
@@ -181,6 +182,7 @@ mod tests {
             | Base::Regclass
             | Base::Regtype
             | Base::Regproc
+            | Base::Regprocedure
             | Base::Regnamespace
             | Base::Regrole => {
                 return Some(Value::Oid(u32::MAX));

@@ -120,6 +120,7 @@ impl Value {
             | Base::Regclass
             | Base::Regtype
             | Base::Regproc
+            | Base::Regprocedure
             | Base::Regnamespace
             | Base::Regrole => Self::Oid(u32::from_be_bytes(exact(bytes)?)),
             Base::Int2vector | Base::Oidvector => array(bytes, ty, 0)?,

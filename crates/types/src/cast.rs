@@ -51,7 +51,7 @@ use Base::*;
 const NUMBERS: [Base; 6] = [Int2, Int4, Int8, Float4, Float8, Numeric];
 
 fn is_reg(base: Base) -> bool {
-    matches!(base, Regclass | Regtype | Regproc | Regnamespace | Regrole)
+    matches!(base, Regclass | Regtype | Regproc | Regprocedure | Regnamespace | Regrole)
 }
 
 /// The cast of `pg_cast`, if there is one between two base types.

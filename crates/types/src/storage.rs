@@ -151,6 +151,7 @@ impl Type {
             | Base::Regclass
             | Base::Regtype
             | Base::Regproc
+            | Base::Regprocedure
             | Base::Regnamespace
             | Base::Regrole
             | Base::Enum(_) => Storage::Int8,

@@ -299,6 +299,7 @@ impl Value {
             | Base::Regclass
             | Base::Regtype
             | Base::Regproc
+            | Base::Regprocedure
             | Base::Regnamespace
             | Base::Regrole => Self::Oid(parse_oid(text, if ty.base == Base::Xid { "xid" } else { "oid" })?),
             Base::Int2vector | Base::Oidvector => array_text::parse_vector(text, ty)?,

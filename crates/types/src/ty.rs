@@ -37,6 +37,7 @@ pub enum Base {
     Regclass,
     Regtype,
     Regproc,
+    Regprocedure,
     Regnamespace,
     Regrole,
     Int2vector,
@@ -101,7 +102,7 @@ macro_rules! rows {
     ($(($base:ident, $name:literal, $sql:literal, ($oid:literal, $array:literal), $len:literal, $category:path,
         $preferred:literal),)*) => {
         /// The types that are always there, but for ranges.
-        const ALL: [Base; 33] = [$(Base::$base),*];
+        const ALL: [Base; 34] = [$(Base::$base),*];
 
         impl Base {
             fn row(self) -> &'static Row {
@@ -151,6 +152,7 @@ rows![
     (Regclass, "regclass", "regclass", (2205, 2210), 4, C::Numeric, false),
     (Regtype, "regtype", "regtype", (2206, 2211), 4, C::Numeric, false),
     (Regproc, "regproc", "regproc", (24, 1008), 4, C::Numeric, false),
+    (Regprocedure, "regprocedure", "regprocedure", (2202, 2207), 4, C::Numeric, false),
     (Regnamespace, "regnamespace", "regnamespace", (4089, 4090), 4, C::Numeric, false),
     (Regrole, "regrole", "regrole", (4096, 4097), 4, C::Numeric, false),
     (Int2vector, "int2vector", "int2vector", (22, 1006), -1, C::Array, false),
@@ -230,6 +232,7 @@ types!(
     REGCLASS = Regclass,
     REGTYPE = Regtype,
     REGPROC = Regproc,
+    REGPROCEDURE = Regprocedure,
     REGNAMESPACE = Regnamespace,
     REGROLE = Regrole,
     INT2VECTOR = Int2vector,
@@ -375,6 +378,7 @@ impl Type {
                     | Base::Regclass
                     | Base::Regtype
                     | Base::Regproc
+                    | Base::Regprocedure
                     | Base::Regnamespace
                     | Base::Regrole
             )

@@ -148,6 +148,31 @@ complain < "$dump/said"
 grep -q "^CREATE ROLE $PGUSER;" "$dump/globals.sql" && grep -q "^ALTER ROLE clerk .* LOGIN" "$dump/globals.sql" && : > "$dump/globals.diff" || echo "no role" > "$dump/globals.diff"
 verdict the_roles_are_dumped "$dump/globals.diff"
 
+# several databases in one server: made by createdb, written down with and without their roles
+another
+createdb "shop 2" 2>&1 | complain
+createdb --owner=clerk --encoding=UTF8 --template=template0 bank 2>&1 | complain
+PGDATABASE="shop 2" load "$here/dump/schema.sql"
+psql -X -q -d bank -c "create table account (id serial primary key, balance int); insert into account (balance) values (10), (20)" \
+    -c "alter database bank set work_mem = '7MB'" -c "alter database bank connection limit 9" \
+    -c "comment on database bank is 'the second'" -c "grant connect, create on database bank to auditor" 2>&1 | complain
+write "$dump/create.sql" --create bank
+pg_dumpall > "$dump/all.sql" 2> "$dump/said"
+complain < "$dump/said"
+psql -X -q -l > "$dump/list" 2>&1
+grep -q "bank *| clerk" "$dump/list" && : > "$dump/list.diff" || cp "$dump/list" "$dump/list.diff"
+verdict databases_are_listed "$dump/list.diff"
+
+another
+psql -X -q -d postgres -o "$dump/load.out" -f "$dump/create.sql" 2>&1 | complain
+write "$dump/create.again.sql" --create bank
+same a_dump_makes_its_database "$dump/create.sql" "$dump/create.again.sql"
+dropdb bank 2>&1 | complain
+psql -X -q -o "$dump/load.out" -f "$dump/all.sql" 2>&1 | grep -v "role .* already exists" | complain
+pg_dumpall > "$dump/all.again.sql" 2> "$dump/said"
+complain < "$dump/said"
+same all_databases_restore "$dump/all.sql" "$dump/all.again.sql"
+
 # a server of PostgreSQL, if there can be one: its port goes to $peer
 peer=
 postgres_server() {
@@ -200,6 +225,10 @@ else
     for database in dump_own dump_moved; do
         psql -X -q -d postgres -c "drop database $database" 2>&1 | complain
     done
+    psql -X -q -d postgres -c "drop database if exists bank" -f "$dump/create.sql" 2>&1 | complain
+    write "$dump/create.postgres.sql" --create bank
+    dropdb bank 2>&1 | complain
+    same_words a_dump_makes_its_database_in_postgres "$dump/create.sql" "$dump/create.postgres.sql"
     export PGHOST=$here_host PGPORT=$here_port PGDATABASE=postgres
     another
     load "$dump/postgres.own.sql"

@@ -3,6 +3,7 @@
 mod conflicts;
 mod copies;
 mod cut_off;
+mod databases;
 mod generated;
 mod matviews;
 mod merge;

@@ -36,6 +36,7 @@ impl Sessions for Naps {
         Ok(NewSession {
             session: Nap { cancel, open: false, failed: false, timeouts, changed: false },
             pid: self.0.fetch_add(1, Ordering::SeqCst) as i32,
+            database: startup.database.clone(),
             parameters: vec![("server_version".into(), "15.0".into())],
             canceller,
         })

@@ -260,7 +260,12 @@ pub(super) fn is_reg(ty: Type) -> bool {
     !ty.array
         && matches!(
             ty.base,
-            Base::Regclass | Base::Regtype | Base::Regproc | Base::Regnamespace | Base::Regrole
+            Base::Regclass
+                | Base::Regtype
+                | Base::Regproc
+                | Base::Regprocedure
+                | Base::Regnamespace
+                | Base::Regrole
         )
 }
 

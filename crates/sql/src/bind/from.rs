@@ -1,6 +1,6 @@
 //! FROM: tables in scope, and the tree of joins.
 
-use super::names::{Naming, fold, split};
+use super::names::{Naming, check_database, fold, split};
 use super::scope::{Merged, ScopeColumn, ScopeTable, Shown};
 use super::with::{Reading, Stage};
 use super::{Binder, CteDef, Typed, unsupported};
@@ -312,6 +312,7 @@ impl Binder<'_> {
     }
 
     fn named_table(&mut self, object: &ObjectName, alias: Option<&TableAlias>) -> Result<Tree> {
+        check_database(object, self.lookup.database())?;
         let (schema, name) = split(object)?;
         if schema.is_none()
             && let Some(cte) = self.ctes.iter().rev().find(|cte| cte.name == name).cloned()

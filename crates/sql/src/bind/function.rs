@@ -235,7 +235,25 @@ impl Binder<'_> {
     }
 
     pub(super) fn args(&mut self, list: &[FunctionArg]) -> Result<Vec<Typed>> {
-        list.iter().map(|arg| plain_arg(arg).and_then(|ast| self.expr(ast))).collect()
+        let mut args = Vec::with_capacity(list.len());
+        for arg in list {
+            let ast = plain_arg(arg)?;
+            if !self.is_void(ast) {
+                args.push(self.expr(ast)?);
+            }
+        }
+        Ok(args)
+    }
+
+    /// Whether an argument is a parameter of type void: JDBC stands one for each result of a function that it calls,
+    /// and they are no arguments.
+    pub(super) fn is_void(&self, ast: &Ast) -> bool {
+        let Ast::Value(ast::ValueWithSpan { value: ast::Value::Placeholder(name), .. }) = ast else {
+            return false;
+        };
+        let number = name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
+        let declared = number.and_then(|number| self.params.get(number.checked_sub(1)?).copied().flatten());
+        declared.is_some_and(|ty| ty.base == Base::Void)
     }
 
     /// `current_timestamp(3)` and the like: the number says how many digits of a second are kept. `None` if it is

@@ -64,6 +64,9 @@ pub(crate) trait Lookup {
     fn foreign_keys(&self, oid: u32) -> Result<Keys>;
     /// What is known of the rows of a table.
     fn statistics(&self, table: &BoundTable) -> Option<Arc<TableStatistics>>;
+    /// What the database is called, for names that say it; none where a text is read again that was kept with another
+    /// name of it.
+    fn database(&self) -> Option<&str>;
     /// Schemas to look names up in.
     fn search_path(&self) -> &[String];
     /// The system catalog of a name, and its columns.
@@ -177,6 +180,8 @@ pub(crate) struct Binder<'b> {
     /// Whether what is written waits until all is read: WITH contains statements that write, or what is done with a row
     /// that is written reads.
     pub(crate) writes: bool,
+    /// Whether it writes to other tables than temporary ones.
+    pub(crate) lasting: bool,
     /// Whether an INSERT has ON CONFLICT.
     pub(crate) conflicts: bool,
     /// Whether it calls functions that may write.
@@ -261,6 +266,7 @@ impl<'b> Binder<'b> {
             deepest: 0,
             may_write: true,
             writes: false,
+            lasting: false,
             conflicts: false,
             calls: false,
             read_ctes: HashMap::new(),
@@ -363,6 +369,7 @@ impl<'b> Binder<'b> {
             unpopulated: self.unpopulated,
             whole_catalog: self.whole_catalog,
             writes: writes || self.writes,
+            lasting: self.lasting,
             locks: self.locks.map(crate::parse::locking::Strength::statement),
             parts: self.writes,
             conflicts: self.conflicts,

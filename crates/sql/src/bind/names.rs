@@ -25,6 +25,28 @@ pub(crate) fn split(name: &ObjectName) -> Result<(Option<String>, String)> {
     Ok((parts.pop(), last))
 }
 
+/// Refuses a name that says a database which is not the one at hand.
+///
+/// # Errors
+/// 0A000.
+pub(crate) fn check_database(name: &ObjectName, own: Option<&str>) -> Result<()> {
+    let [ObjectNamePart::Identifier(database), _, _] = name.0.as_slice() else { return Ok(()) };
+    // a mark of the parser stands there without a name
+    if database.value.is_empty() || own.is_none_or(|own| fold(database) == own) {
+        return Ok(());
+    }
+    Err(SqlError::unsupported(format!(
+        "cross-database references are not implemented: \"{}\"",
+        written(name)
+    )))
+}
+
+/// A name with dots between its parts.
+fn written(name: &ObjectName) -> String {
+    let parts = name.0.iter().filter_map(ObjectNamePart::as_ident).map(fold);
+    parts.collect::<Vec<_>>().join(".")
+}
+
 /// Schema and name of a qualified name that is a text; a database before them is ignored. None if it is no name.
 pub(crate) fn split_text(text: &str) -> Option<(Option<String>, String)> {
     let mut names: Vec<String> = Lexer::new(text).filter_map(|token| name_of(token, text)).collect();

@@ -195,8 +195,10 @@ impl Binder<'_> {
                     return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
                 }
                 other => {
-                    let typed = self.expr(plain_arg(other)?)?;
-                    given.placed.push(typed);
+                    let ast = plain_arg(other)?;
+                    if !self.is_void(ast) {
+                        given.placed.push(self.expr(ast)?);
+                    }
                 }
             }
         }

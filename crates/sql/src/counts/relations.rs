@@ -7,6 +7,8 @@ use scaledb_engine::{TableStats, WriteToScan};
 pub struct TableNumbers {
     /// Its oid.
     pub oid: u32,
+    /// Its database, unless that is the first one.
+    pub database: Option<String>,
     /// Its schema.
     pub schema: String,
     /// Its name.

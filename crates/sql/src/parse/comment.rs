@@ -42,7 +42,8 @@ pub(crate) enum Subject {
     /// An extension, by its name.
     Extension(String),
     Role(RoleName),
-    /// A schema, a database: nothing that the catalog keeps.
+    Database(String),
+    /// A schema, a type: nothing that the catalog keeps.
     Other,
 }
 
@@ -78,6 +79,8 @@ pub(super) fn comment(at: &mut Cursor<'_>) -> Result<Comment> {
         Subject::Extension(at.name()?)
     } else if at.accept("role") {
         Subject::Role(super::roles::role(at)?)
+    } else if at.accept("database") {
+        Subject::Database(at.name()?)
     } else if at.accept("trigger") {
         let name = at.name()?;
         at.expect("on")?;

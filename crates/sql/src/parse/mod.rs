@@ -6,6 +6,7 @@ pub(crate) mod alter_view;
 pub(crate) mod comment;
 pub(crate) mod copy;
 mod cursor;
+pub(crate) mod databases;
 mod dialect;
 pub(crate) mod elements;
 pub(crate) mod exclude;

@@ -159,6 +159,8 @@ pub(crate) struct EnableTriggers {
     pub(crate) if_exists: bool,
     /// The trigger; all if none is named.
     pub(crate) name: Option<String>,
+    /// Whether foreign keys are meant, too: ALL.
+    pub(crate) references: bool,
     pub(crate) enabled: bool,
 }
 
@@ -203,6 +205,7 @@ fn enable_triggers_of(at: &mut Cursor<'_>) -> Option<EnableTriggers> {
     if !at.accept("trigger") {
         return None;
     }
-    let name = if at.accept("all") || at.accept("user") { None } else { Some(at.name().ok()?) };
-    Some(EnableTriggers { table, if_exists, name, enabled })
+    let all = at.accept("all");
+    let name = if all || at.accept("user") { None } else { Some(at.name().ok()?) };
+    Some(EnableTriggers { table, if_exists, name, references: all, enabled })
 }

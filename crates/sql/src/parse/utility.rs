@@ -17,6 +17,19 @@ pub(crate) struct Modes {
     pub(crate) isolation: Option<Isolation>,
 }
 
+impl Modes {
+    /// What SHOW says of a setting that is one of the modes; none for another one.
+    pub(crate) fn shown(self, name: &str) -> Option<&'static str> {
+        let on = |on: Option<bool>| if on.unwrap_or(false) { "on" } else { "off" };
+        Some(match name {
+            "transaction_read_only" => on(self.read_only),
+            "transaction_deferrable" => on(self.deferrable),
+            "transaction_isolation" => self.isolation.unwrap_or(Isolation::Serializable).name(),
+            _ => return None,
+        })
+    }
+}
+
 /// The level that was asked for; all are serializable here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isolation {
@@ -27,6 +40,9 @@ pub(crate) enum Isolation {
 }
 
 impl Isolation {
+    pub(crate) const ALL: [Self; 4] =
+        [Self::ReadUncommitted, Self::ReadCommitted, Self::RepeatableRead, Self::Serializable];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ReadUncommitted => "read uncommitted",
@@ -65,6 +81,13 @@ pub(crate) enum Utility {
     Savepoint(String),
     ReleaseSavepoint(String),
     RollbackTo(String),
+    /// PREPARE TRANSACTION, of which there is none.
+    PrepareTransaction,
+    /// COMMIT PREPARED and ROLLBACK PREPARED.
+    EndPrepared {
+        words: &'static str,
+        name: String,
+    },
     SetTransaction(Modes),
     SetCharacteristics(Modes),
     SetConstraints {
@@ -144,6 +167,7 @@ pub(crate) enum Utility {
     Told(&'static str, Severity, &'static str),
     Grant(Box<super::grant::GrantStatement>),
     Roles(Box<super::roles::RoleStatement>),
+    Databases(Box<super::databases::DatabaseStatement>),
     /// SET ROLE or SET SESSION AUTHORIZATION.
     BecomeRole {
         setting: &'static str,
@@ -160,7 +184,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
     let parse: fn(&mut Cursor<'_>) -> Result<Utility> = match word.as_str() {
         "begin" => |at| begin(at, false),
         "start" => |at| begin(at, true),
-        "commit" | "end" => |at| Ok(Utility::Commit { chain: chain(at)? }),
+        "commit" | "end" => commit,
         "rollback" | "abort" => rollback,
         "savepoint" => |at| Ok(Utility::Savepoint(at.name()?)),
         "release" => |at| {
@@ -226,6 +250,15 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
             |at| Ok(Utility::Roles(Box::new(super::roles::drop_roles(at)?)))
         }
         "reassign" => |at| Ok(Utility::Roles(Box::new(super::roles::reassign(at)?))),
+        "create" if is_second(text, "database") => {
+            |at| Ok(Utility::Databases(Box::new(super::databases::create(at)?)))
+        }
+        "alter" if is_second(text, "database") => {
+            |at| Ok(Utility::Databases(Box::new(super::databases::alter(at)?)))
+        }
+        "drop" if is_second(text, "database") => {
+            |at| Ok(Utility::Databases(Box::new(super::databases::drop_database(at)?)))
+        }
         "comment" => |at| Ok(Utility::Comment(super::comment::comment(at)?)),
         "alter" if super::set_schema::is_set_schema(text) => {
             |at| Ok(Utility::SetSchema(super::set_schema::set_schema(at)?))
@@ -401,7 +434,23 @@ fn chain(at: &mut Cursor<'_>) -> Result<bool> {
     Ok(!no)
 }
 
+fn commit(at: &mut Cursor<'_>) -> Result<Utility> {
+    if at.accept("prepared") {
+        return Ok(Utility::EndPrepared { words: "COMMIT PREPARED", name: name_of_prepared(at)? });
+    }
+    Ok(Utility::Commit { chain: chain(at)? })
+}
+
+fn name_of_prepared(at: &mut Cursor<'_>) -> Result<String> {
+    let name = literal(at).ok_or_else(|| at.unexpected())?;
+    at.next();
+    Ok(name)
+}
+
 fn rollback(at: &mut Cursor<'_>) -> Result<Utility> {
+    if at.accept("prepared") {
+        return Ok(Utility::EndPrepared { words: "ROLLBACK PREPARED", name: name_of_prepared(at)? });
+    }
     if !at.accept("work") {
         at.accept("transaction");
     }
@@ -583,7 +632,8 @@ fn show(at: &mut Cursor<'_>) -> Result<Utility> {
 fn prepare(at: &mut Cursor<'_>) -> Result<Utility> {
     let name = at.name()?;
     if name == "transaction" && at.ahead.is_some_and(|token| token.kind == Kind::Text) {
-        return Err(SqlError::unsupported("PREPARE TRANSACTION is not supported"));
+        at.next();
+        return Ok(Utility::PrepareTransaction);
     }
     let mut types = Vec::new();
     if at.accept_sign("(") {

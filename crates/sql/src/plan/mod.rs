@@ -360,6 +360,8 @@ pub(crate) struct Plan {
     /// When these were compared with what there is, in microseconds.
     pub(crate) compared: AtomicU64,
     pub(crate) writes: bool,
+    /// Whether it writes rows of other tables than temporary ones.
+    pub(crate) lasting: bool,
     /// The clause by which it locks rows, if it does: `FOR UPDATE`.
     pub(crate) locks: Option<&'static str>,
     /// Whether it has parts that write, all of which see the rows as of its start.

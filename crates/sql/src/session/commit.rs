@@ -7,7 +7,7 @@ use super::transaction::Added;
 use crate::patience::{CHANGE_WAIT, COURTESY_WAIT};
 use crate::sequence::store_error;
 use scaledb_base::Timestamp;
-use scaledb_catalog::TableDesc;
+use scaledb_catalog::{Catalog, TableDesc};
 use scaledb_engine::{Engine, Worker};
 use scaledb_notify::Ticket;
 use scaledb_sync::atomic::Ordering;
@@ -93,7 +93,7 @@ impl<E: Engine> Session<E> {
     /// those that say something.
     #[cold]
     fn try_commit_and_tell(&mut self) -> Result<(Timestamp, Option<Ticket>)> {
-        let (hub, id) = (self.state.shared.hub.clone(), self.state.id);
+        let (hub, id) = (self.state.database.hub.clone(), self.state.id);
         let joined = {
             let pending = self.state.pending.borrow();
             hub.prepare(id, &pending, self.state.bell.as_ref(), &mut self.mail).map_err(unprepared)?
@@ -121,7 +121,7 @@ impl<E: Engine> Session<E> {
         if self.transaction.changed {
             return self.commit_change();
         }
-        let shared = &self.state.shared;
+        let (shared, database) = (&self.state.shared, &self.state.database);
         let raised = loop {
             let writes = |table| self.transaction.writes && self.has_used(table);
             if let Some(raised) = shared.gate.raise(self.state.id, &self.flag, writes) {
@@ -131,8 +131,8 @@ impl<E: Engine> Session<E> {
         };
         let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
         // a snapshot has the catalog of its begin, and comes before all changes since
-        if self.transaction.version != Some(shared.version()) && !self.transaction.snapshot {
-            let (before, now) = (&self.state.catalog, shared.catalog());
+        if self.transaction.version != Some(database.version()) && !self.transaction.snapshot {
+            let (before, now) = (&self.state.catalog, database.catalog());
             let mut tables = self.transaction.touched.iter();
             if !tables.all(|(oid, ..)| before.finds_same(&now, *oid))
                 || !self.state.used.is_same(before, &now)
@@ -144,7 +144,7 @@ impl<E: Engine> Session<E> {
         shared.trace.begin(id, self.transaction.statement);
         let overtaken = shared.commits.is_some() && self.state.owner.borrow().count() > 0;
         // who has the lock may wait at its commit for a worker with priority
-        let ordered = shared.hub.order(&self.state.pending.borrow(), || worker.yield_priority());
+        let ordered = database.hub.order(&self.state.pending.borrow(), || worker.yield_priority());
         let committed = if overtaken { commit_now(&mut **worker) } else { worker.commit() };
         if let (Some(ordered), Ok(_)) = (ordered, &committed) {
             self.transaction.ticket = Some(ordered.enter(&mut self.state.pending.borrow_mut()));
@@ -157,24 +157,25 @@ impl<E: Engine> Session<E> {
         drop(raised);
         match committed {
             // the tables that it found are those of the last change of the catalog
-            Ok(_) => Ok(worker.depends_on().max(shared.changed_at())),
+            Ok(_) => Ok(worker.depends_on().max(database.changed_at())),
             Err(error) => Err(self.state.explain(error, |table| self.transaction.statement_on(table))),
         }
     }
 
     /// Commits a transaction that has changed the catalog.
     fn commit_change(&mut self) -> Result<Timestamp> {
-        let shared = &self.state.shared;
+        let (shared, database) = (&self.state.shared, &self.state.database);
         if !self.transaction.barred {
             // whatever becomes of the wait, this change may go on
             let _ = shared.gate.wait_for_others(self.state.id, self.patience(COURTESY_WAIT));
         }
+        shared.refresh_others(database, &database.catalog(), &self.state.catalog)?;
         let Some(worker) = self.worker.as_deref_mut() else { return Err(SqlError::internal("no worker")) };
         let closed = shared.gate.close();
         // A row that was committed since the begin may have a later timestamp: it would stay in the old table. Not so
         // if the transaction began behind its bars.
         let overtaken = self.transaction.ran && self.transaction.commits != shared.commits();
-        if overtaken || self.transaction.version != Some(shared.version()) {
+        if overtaken || self.transaction.version != Some(database.version()) {
             let what = if overtaken { "transactions" } else { "change of the catalog" };
             return Err(SqlError::new(
                 SqlState::SERIALIZATION_FAILURE,
@@ -184,14 +185,17 @@ impl<E: Engine> Session<E> {
         }
         let mut catalog = (*self.state.catalog).clone();
         catalog.forget_access();
-        catalog.version = shared.version() + 1;
+        catalog.version = database.version() + 1;
+        let before = database.catalog();
         // until the new catalog is in force the library begins to use no table
-        let held = shared.pins.hold(&shared.catalog(), &catalog)?;
-        shared.store.write(worker, &shared.catalog(), &catalog).map_err(store_error)?;
+        let held = shared.pins.hold(&before, &catalog)?;
+        database.store.write(worker, &before, &catalog).map_err(store_error)?;
+        let made = self.transaction.made.as_ref();
+        let others = shared.write_others(worker, database, &before, &catalog, made)?;
         let id = worker.id();
         shared.trace.begin(id, self.transaction.statement);
         // who has the lock may wait at its commit for a worker with priority
-        let ordered = shared.hub.order(&self.state.pending.borrow(), || worker.yield_priority());
+        let ordered = database.hub.order(&self.state.pending.borrow(), || worker.yield_priority());
         let committed = worker.commit();
         if let (Some(ordered), Ok(_)) = (ordered, &committed) {
             self.transaction.ticket = Some(ordered.enter(&mut self.state.pending.borrow_mut()));
@@ -204,11 +208,16 @@ impl<E: Engine> Session<E> {
         }
         let depends_on = worker.depends_on();
         let catalog = Arc::new(catalog);
-        let before = shared.catalog();
-        shared.publish(catalog.clone(), depends_on);
+        shared.publish(database, catalog.clone(), depends_on);
+        let gone = shared.publish_others(others, depends_on);
         drop(held);
         drop(closed);
-        shared.sequences.forget(&shared.store, before.values_gone(&catalog));
+        shared.sequences.forget(&database.store, before.values_gone(&catalog));
+        for theirs in &gone {
+            shared.sequences.forget(&database.store, theirs.values_gone(&Catalog::default()));
+            // nobody opens it again
+            self.transaction.closed.retain(|database| database.oid != theirs.own_database());
+        }
         self.state.use_catalog(catalog);
         self.transaction.created.clear();
         Ok(depends_on)

@@ -279,6 +279,10 @@ impl Lookup for Along<'_> {
         self.lookup.statistics(table)
     }
 
+    fn database(&self) -> Option<&str> {
+        None
+    }
+
     fn search_path(&self) -> &[String] {
         self.path
     }

@@ -4,7 +4,7 @@ use super::Session;
 use super::copy_text::{Decoder, Encoder};
 use super::run::Target;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
-use crate::bind::names::find_relation;
+use crate::bind::names::{find_relation, is_temporary};
 use crate::exec::triggers::Fired;
 use crate::exec::{Exec, Flow};
 use crate::memory::{Reservation, row_weight};
@@ -129,7 +129,7 @@ impl<E: Engine> Session<E> {
         if let Action::Plan(plan) = &insert.action {
             self.state.check_needs(plan)?;
         }
-        if self.transaction.is_read_only() {
+        if self.transaction.is_read_only() && !is_temporary(&desc.schema) {
             return Err(SqlError::new(
                 SqlState::READ_ONLY_SQL_TRANSACTION,
                 "cannot execute COPY FROM in a read-only transaction",

@@ -7,7 +7,7 @@ use super::Session;
 use super::run::{Kept, Target, replay};
 use crate::api::{Column, Executed, RowSink, Tag};
 use crate::memory::Reservation;
-use crate::parse::utility::Motion;
+use crate::parse::utility::{Motion, Utility};
 use crate::plan::cache::{Action, Held};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
@@ -139,6 +139,12 @@ impl<E: Engine> Session<E> {
 
     pub(super) fn portal_columns(&self, name: &str) -> Result<Option<&[Column]>> {
         let portal = self.portal(name).ok_or_else(|| missing(name))?;
+        if let Action::Utility(utility) = &portal.compiled.action
+            && let Utility::Fetch { name: cursor, moves: false, .. } = utility
+        {
+            // it may have been declared since the statement was prepared
+            return Ok(self.portals.get(cursor).and_then(|portal| portal.compiled.columns.as_deref()));
+        }
         Ok(portal.compiled.columns.as_deref())
     }
 

@@ -222,7 +222,8 @@ impl<E: Engine> Session<E> {
                 | Utility::RenameTrigger(_)
                 | Utility::EnableTriggers(_)
                 | Utility::Grant(_)
-                | Utility::Roles(_) => Class::Ddl,
+                | Utility::Roles(_)
+                | Utility::Databases(_) => Class::Ddl,
                 Utility::Execute { name, .. } => match self.statements.get(name.as_str()) {
                     // a prepared statement is no EXECUTE
                     Some(prepared) => self.class_of(&prepared.compiled),

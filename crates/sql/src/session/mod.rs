@@ -50,7 +50,7 @@ use crate::gate::Flag;
 use crate::identity::Identity;
 use crate::memory::Reservation;
 use crate::plan::cache::{Held, OwnPlans};
-use crate::shared::Shared;
+use crate::shared::{PerDatabase, Shared};
 use crate::workers::WorkerSlot;
 use cursor::Portal;
 pub use direct::Rows;
@@ -141,29 +141,36 @@ pub struct Session<E: Engine> {
 }
 
 impl<E: Engine> Session<E> {
-    pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
+    /// A session in a database, which has this name.
+    pub(crate) fn new(shared: Arc<Shared<E>>, database: Arc<PerDatabase>, user: &str, name: &str) -> Self {
         // who cannot find out which roles there are may do nothing
-        let identity = match shared.catalog_of_now() {
+        let identity = match shared.catalog_of_now(&database) {
             Ok(catalog) => Identity::new(&catalog, user),
             Err(_) => Identity::nobody(user),
         };
-        Self::with_identity(shared, id, identity, database)
+        Self::with_identity(shared, database, identity, name)
     }
 
-    pub(crate) fn of_first_role(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
-        let identity = Identity::first(user);
-        Self::with_identity(shared, id, identity, database)
+    pub(crate) fn of_first_role(shared: Arc<Shared<E>>, user: &str, name: &str) -> Self {
+        let first = shared.first.clone();
+        Self::with_identity(shared, first, Identity::first(user), name)
     }
 
-    fn with_identity(shared: Arc<Shared<E>>, id: u32, identity: Identity, database: &str) -> Self {
+    fn with_identity(
+        shared: Arc<Shared<E>>,
+        database: Arc<PerDatabase>,
+        identity: Identity,
+        name: &str,
+    ) -> Self {
+        let id = shared.new_session();
         let user = &identity.login_name().to_owned();
         let place = shared.workers.place();
         let flag = shared.gate.flag();
-        let activity = shared.sessions.enter(id, user, database);
-        let version = shared.version();
+        let activity = shared.sessions.enter(id, user, (database.oid, name));
+        let version = database.version();
         let counts = Counts::new(shared.collected.clone(), id);
         let mut session = Self {
-            state: SessionState::new(shared, id, identity, database),
+            state: SessionState::new(shared, database, id, identity, name),
             env: Env::default(),
             env_generation: u64::MAX,
             settings_key: Arc::from(""),
@@ -205,9 +212,24 @@ impl<E: Engine> Session<E> {
             on_commit: Vec::new(),
         };
         session.take_presets();
+        session.take_settings_of_database();
         session.take_settings_of_role();
         session.refresh();
         session
+    }
+
+    /// Whether the database of the session lets sessions begin now.
+    pub(crate) fn is_let_in(&self) -> bool {
+        !self.state.database.is_closed()
+    }
+
+    /// Begins with what ALTER DATABASE has set.
+    fn take_settings_of_database(&mut self) {
+        let desc = self.state.catalog.database(self.state.database.oid);
+        for (name, value) in desc.map(|desc| desc.settings.clone()).unwrap_or_default() {
+            // it was checked when it was set
+            let _ = self.state.settings.borrow_mut().start_with(&name, &value);
+        }
     }
 
     /// Begins with what ALTER ROLE has set for the role that logs in.
@@ -365,6 +387,7 @@ impl<E: Engine> Session<E> {
         self.logs = logging::Logs::of(&settings);
         self.statement_timeout = settings.timeout(STATEMENT_TIMEOUT);
         self.lock_timeout = settings.timeout(LOCK_TIMEOUT);
+        self.transaction.defaults = transaction::modes_by_default(&settings);
         self.work_mem = (settings.kilobytes("work_mem") as usize) << 10;
         let limit = settings.get("temp_file_limit").is_ok_and(|limit| limit != settings::UNLIMITED);
         self.temp_file_limit = limit.then(|| settings.kilobytes("temp_file_limit").saturating_mul(1 << 10));
@@ -425,6 +448,10 @@ impl<E: Engine> Session<E> {
                 Ok(Step::Done) => {}
             }
             let Some((text, before)) = self.waiting.pop_front() else { break };
+            if !self.waiting.is_empty() {
+                // behind a COMMIT or ROLLBACK; the last one commits by itself
+                self.transaction.begin_implicit();
+            }
             result = self.simple_statement(&text, sink).map_err(|error| error.shift(before));
         }
         if let Err(error) = self.end_implicit() {

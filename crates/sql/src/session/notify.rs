@@ -53,7 +53,7 @@ impl<E: Engine> SessionState<E> {
         if self.shared.is_shared {
             return Err(not_in_a_cluster("NOTIFY"));
         }
-        self.pending.borrow_mut().notify(&self.shared.hub, self.id, channel, payload).map_err(refused)
+        self.pending.borrow_mut().notify(&self.database.hub, self.id, channel, payload).map_err(refused)
     }
 
     /// NOTIFY, LISTEN or UNLISTEN.
@@ -97,7 +97,7 @@ impl<E: Engine> Session<E> {
         match &self.mail {
             // pairs with the store of whoever fills the mailbox
             Some(mail) if mail.load(Ordering::Acquire) && self.status() == Status::Idle => {
-                self.state.shared.hub.take(self.state.id)
+                self.state.database.hub.take(self.state.id)
             }
             _ => Vec::new(),
         }
@@ -106,7 +106,7 @@ impl<E: Engine> Session<E> {
     /// The session ends, and hears nothing more.
     pub(super) fn stop_listening(&mut self) {
         if self.mail.is_some() {
-            self.state.shared.hub.remove(self.state.id);
+            self.state.database.hub.remove(self.state.id);
         }
     }
 }

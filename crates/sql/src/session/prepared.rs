@@ -58,7 +58,7 @@ impl<E: Engine> Session<E> {
         }
         let key = Key { text: Arc::from(text), types: types.into(), settings: self.settings_key.clone() };
         if !private
-            && let Some(compiled) = self.state.shared.plans.get(&key, version)
+            && let Some(compiled) = self.state.database.plans.get(&key, version)
             && !self.is_outdated(&compiled)
         {
             let held = Held::new(compiled);
@@ -74,7 +74,7 @@ impl<E: Engine> Session<E> {
         // a cache counts plans, so that each must be small
         if !private && text.len() <= SHORT && is_lasting(&compiled.action) {
             self.cache.put(types, held.clone());
-            self.state.shared.plans.put(key, compiled);
+            self.state.database.plans.put(key, compiled);
         }
         Ok(held)
     }
@@ -95,11 +95,11 @@ impl<E: Engine> Session<E> {
             return;
         }
         if self.state.shared.is_shared {
-            self.state.shared.look_for_changes();
+            self.state.shared.look_for_changes(&self.state.database);
         }
-        let version = self.state.shared.version();
+        let version = self.state.database.version();
         if self.state.catalog.version != version {
-            let catalog = self.state.shared.catalog();
+            let catalog = self.state.database.catalog();
             self.state.use_catalog(catalog);
         }
         if self.cache_version != version {
@@ -170,7 +170,7 @@ impl<E: Engine> Session<E> {
         let types: Vec<u32> = compiled.params.iter().map(|ty| ty.oid()).collect();
         let fresh = self.compile(&compiled.text, &types)?;
         if !is_same_result(fresh.columns.as_deref(), compiled.columns.as_deref()) {
-            return Err(SqlError::unsupported("cached plan must not change result type"));
+            return Err(other_result());
         }
         Ok(Some(fresh))
     }
@@ -403,7 +403,7 @@ impl<E: Engine> Session<E> {
         let statement = self.statement(name)?.clone();
         let fresh = self.compile(&statement.compiled.text.clone(), &statement.types)?;
         if !is_same_result(fresh.columns.as_deref(), statement.compiled.columns.as_deref()) {
-            return Err(SqlError::unsupported("cached plan must not change result type"));
+            return Err(other_result());
         }
         let path = (!self.transaction.changed).then_some(self.path_number);
         let statement = Statement { compiled: fresh.clone(), path, ..statement };
@@ -514,7 +514,7 @@ impl<E: Engine> Session<E> {
 
     /// A parameter from its text; names of tables and types are looked up.
     pub(super) fn parse_parameter(&self, text: &str, ty: Type) -> Result<Value> {
-        let named = matches!(ty.base, Base::Regclass | Base::Regtype | Base::Regproc) && !ty.array;
+        let named = ty.is_oid() && !matches!(ty.base, Base::Oid | Base::Xid);
         if named && !text.starts_with(|c: char| c.is_ascii_digit()) {
             use crate::exec::context::Host;
             let cast = crate::functions::SessionFn::reg_cast(Type::TEXT, ty);
@@ -522,6 +522,15 @@ impl<E: Engine> Session<E> {
         }
         Value::parse(text, ty, &self.env)
     }
+}
+
+/// A prepared statement does not return what its client was told: drivers know the error by the name of the routine,
+/// and prepare the statement again.
+#[cold]
+fn other_result() -> SqlError {
+    let mut error = SqlError::unsupported("cached plan must not change result type");
+    error.fields_mut().routine = Some("RevalidateCachedQuery");
+    error
 }
 
 /// Whether a statement means the same when it comes again, so that it may be kept.

@@ -172,6 +172,7 @@ impl<E: Engine> Session<E> {
                 | Utility::Lock { .. }
                 | Utility::Grant(_)
                 | Utility::Roles(_)
+                | Utility::Databases(_)
                 | Utility::BecomeRole { .. }
                 | Utility::Reset(_)
                 | Utility::Set { .. }
@@ -187,9 +188,16 @@ impl<E: Engine> Session<E> {
                 | Utility::Listen(_)
                 | Utility::Unlisten(_)
         );
-        if matches!(utility, Utility::Commit { .. } | Utility::Rollback { .. }) {
+        if matches!(utility, Utility::Commit { .. } | Utility::Rollback { .. } | Utility::PrepareTransaction)
+        {
             let what = "invalid transaction termination";
             return Err(SqlError::new(SqlState::INVALID_TRANSACTION_TERMINATION, what));
+        }
+        if let Utility::Databases(statement) = utility
+            && statement.is_alone()
+        {
+            let what = format!("{} cannot be executed from a function", statement.tag());
+            return Err(SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, what));
         }
         if allowed {
             Ok(())

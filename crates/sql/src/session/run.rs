@@ -75,7 +75,7 @@ impl<E: Engine> Session<E> {
             deadline: self.deadline(),
             host: &self.state,
             constraints: &self.constraints,
-            locks: &self.state.shared.locks,
+            locks: &self.state.database.locks,
             lock_timeout: self.lock_timeout,
             has_worker: self.transaction.has_begun(),
             waiters: &self.state.shared.waiters,
@@ -165,7 +165,7 @@ impl<E: Engine> Session<E> {
             if plan.writes {
                 self.wait_for_changes(&plan.tables)?;
             }
-            if self.state.shared.locks.tables() != 0 {
+            if self.state.database.locks.tables() != 0 {
                 // before it begins: it reads what is there behind the wait
                 self.use_tables(plan, effort.deadline)?;
             }
@@ -187,7 +187,7 @@ impl<E: Engine> Session<E> {
         target: &mut Target<'_>,
     ) -> Result<u64> {
         let Action::Plan(plan) = &compiled.action else { return Err(SqlError::internal("not a plan")) };
-        if plan.writes && self.transaction.is_read_only() {
+        if plan.lasting && self.transaction.is_read_only() {
             let word = match plan.kind {
                 Kind::Select => "this statement",
                 kind => kind.word(),
@@ -241,7 +241,7 @@ impl<E: Engine> Session<E> {
         target: &mut Target<'_>,
     ) -> Result<u64> {
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
-        let locks = plan.locks.is_some() || effort.reserves || self.state.shared.locks.rows() != 0;
+        let locks = plan.locks.is_some() || effort.reserves || self.state.database.locks.rows() != 0;
         effort.mark = if locks { Some(worker.read_mark()) } else { None };
         let scratch = self.scratch.take().unwrap_or_default();
         let mut context = self.context();

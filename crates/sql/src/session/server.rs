@@ -37,6 +37,10 @@ impl<E: Engine> SessionState<E> {
             let what = format!("PID {pid} is not a session of this server");
             self.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
         }
+        if found && *pid == self.id as i32 && name == "pg_terminate_backend" {
+            // its client is told that the session ends, and of nothing else
+            return Err(SqlError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
+        }
         Ok(Value::Bool(found))
     }
 

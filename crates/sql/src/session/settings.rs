@@ -273,7 +273,7 @@ impl Settings {
         let new = match (settable(&name)?, value) {
             (Some(known), Some(value)) => Some(check(known, value)?),
             (None, Some(value)) => Some(value.to_owned()),
-            (_, None) => self.initial.get(&name).cloned(),
+            (_, None) => self.initial.get(&name).cloned().or_else(|| Self::without(&name)),
         };
         let before = self.replace(&name, new);
         self.undo.push(Undo { name, before, local });
@@ -304,6 +304,31 @@ impl Settings {
         Ok(())
     }
 
+    /// Changes what sessions of a role or a database begin with, as SET and RESET say: without a name there is nothing
+    /// left, without a value one setting is taken away.
+    ///
+    /// # Errors
+    /// As SET.
+    pub(crate) fn change_list(
+        &self,
+        list: &mut Vec<(String, String)>,
+        name: Option<&str>,
+        value: Option<&str>,
+    ) -> Result<()> {
+        match (name, value) {
+            (None, _) => list.clear(),
+            (Some(name), None) => list.retain(|(known, _)| !known.eq_ignore_ascii_case(name)),
+            (Some(name), Some(value)) => {
+                self.check(name, value)?;
+                match list.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+                    Some((_, known)) => value.clone_into(known),
+                    None => list.push((self.printed(name).to_owned(), value.to_owned())),
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn replace(&mut self, name: &str, value: Option<String>) -> Option<String> {
         self.generation += 1;
         if let Some(known) = find(name).filter(|known| known.report) {
@@ -315,6 +340,12 @@ impl Settings {
         }
     }
 
+    /// What RESET and the end of SET LOCAL leave of a setting that nobody else has set: one of one's own stays known,
+    /// and is empty.
+    fn without(name: &str) -> Option<String> {
+        find(name).is_none().then(String::new)
+    }
+
     /// RESET ALL.
     pub(crate) fn reset_all(&mut self) {
         // who the session is, RESET ALL does not change
@@ -322,7 +353,7 @@ impl Settings {
             |name: &String| matches!(name.as_str(), "role" | "session_authorization" | "is_superuser");
         let names: Vec<String> = self.values.keys().filter(|name| !identity(name)).cloned().collect();
         for name in names {
-            let initial = self.initial.get(&name).cloned();
+            let initial = self.initial.get(&name).cloned().or_else(|| Self::without(&name));
             let before = self.replace(&name, initial);
             self.undo.push(Undo { name, before, local: false });
         }
@@ -362,7 +393,7 @@ impl Settings {
             }
         }
         for name in local.into_keys() {
-            let value = keep.remove(&name).flatten();
+            let value = keep.remove(&name).flatten().or_else(|| Self::without(&name));
             self.replace(&name, value);
         }
     }
@@ -458,12 +489,12 @@ fn check(known: &Known, value: &str) -> Result<String> {
         }
         Takes::KilobytesOrAny | Takes::MillisecondsOrNever if lower == UNLIMITED => Ok(lower),
         Takes::Milliseconds | Takes::MillisecondsOrNever => {
-            timeouts::parse(&lower, Unit::Milliseconds).ok_or_else(|| invalid(known, value))?;
-            Ok(value.trim().to_owned())
+            let time = timeouts::parse(&lower, Unit::Milliseconds).ok_or_else(|| invalid(known, value))?;
+            shown(known, (time.as_micros() + 500) / 1_000, "ms", &TIMES)
         }
         Takes::Kilobytes | Takes::KilobytesOrAny => {
-            kilobytes(&lower).ok_or_else(|| invalid(known, value))?;
-            Ok(value.trim().to_owned())
+            let amount = kilobytes(&lower).ok_or_else(|| invalid(known, value))?;
+            shown(known, amount.into(), "kB", &AMOUNTS)
         }
         Takes::OneOf(words) => {
             // PostgreSQL takes the words of a Boolean where "on" and "off" are among the choices
@@ -476,7 +507,9 @@ fn check(known: &Known, value: &str) -> Result<String> {
             Ok((*word).to_owned())
         }
         Takes::Anything if known.name == "client_encoding" => match lower.replace(['-', '_'], "").as_str() {
-            "utf8" | "unicode" | "sqlascii" => Ok("UTF8".to_owned()),
+            "utf8" | "unicode" => Ok("UTF8".to_owned()),
+            // nothing is converted for such a client, nor for one that says UTF8
+            "sqlascii" => Ok("SQL_ASCII".to_owned()),
             _ => Err(SqlError::unsupported(format!("client_encoding {value} is not supported"))
                 .hint("The only encoding is UTF8.")),
         },
@@ -493,6 +526,63 @@ fn check(known: &Known, value: &str) -> Result<String> {
             date_style(&lower).ok_or_else(|| invalid(known, value))
         }
         Takes::Anything | Takes::Nothing => Ok(value.to_owned()),
+    }
+}
+
+/// Units of times, the longest first, in milliseconds.
+const TIMES: [(u128, &str); 5] =
+    [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms")];
+/// Units of memory, the largest first, in kilobytes.
+const AMOUNTS: [(u128, &str); 4] = [(1 << 30, "TB"), (1 << 20, "GB"), (1 << 10, "MB"), (1, "kB")];
+
+/// A number as SHOW prints it: in the largest unit of which it is a multiple.
+///
+/// # Errors
+/// 22023: it is too large.
+fn shown(known: &Known, number: u128, unit: &str, units: &[(u128, &str)]) -> Result<String> {
+    if number > MOST {
+        return Err(SqlError::invalid_parameter(format!(
+            "{number} {unit} is outside the valid range for parameter \"{}\" (0 {unit} .. {MOST} {unit})",
+            known.printed
+        )));
+    }
+    let fits = units.iter().find(|(size, _)| number > 0 && number.is_multiple_of(*size));
+    Ok(fits.map_or_else(|| "0".to_owned(), |(size, unit)| format!("{}{unit}", number / size)))
+}
+
+/// The greatest number of a setting.
+const MOST: u128 = i32::MAX as u128;
+
+/// The number and the unit of a setting that has one, as `pg_settings` shows them.
+pub(crate) fn number_and_unit(name: &str, value: &str) -> Option<(String, &'static str)> {
+    let known = find(&name.to_lowercase())?;
+    let unit = match known.takes {
+        Takes::Milliseconds | Takes::MillisecondsOrNever => "ms",
+        Takes::Kilobytes | Takes::KilobytesOrAny => "kB",
+        _ => return None,
+    };
+    let number = match unit {
+        _ if value == UNLIMITED => value.to_owned(),
+        "ms" => timeouts::parse(value, Unit::Milliseconds)?.as_millis().to_string(),
+        _ => kilobytes(value)?.to_string(),
+    };
+    Some((number, unit))
+}
+
+/// What a setting takes, as `pg_settings` calls it.
+pub(crate) fn kind_of(name: &str) -> &'static str {
+    match find(&name.to_lowercase()).map(|known| known.takes) {
+        Some(Takes::Bool) => "bool",
+        Some(Takes::Real(..)) => "real",
+        Some(Takes::OneOf(_)) => "enum",
+        Some(
+            Takes::Integer(..)
+            | Takes::Milliseconds
+            | Takes::MillisecondsOrNever
+            | Takes::Kilobytes
+            | Takes::KilobytesOrAny,
+        ) => "integer",
+        Some(Takes::Anything | Takes::Nothing) | None => "string",
     }
 }
 

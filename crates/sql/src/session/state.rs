@@ -17,16 +17,17 @@ use crate::bind::{Keys, Lookup};
 use crate::error::Statements;
 use crate::identity::Identity;
 use crate::memory::Reservation;
+use crate::parse::utility::Modes;
 use crate::plan::BoundTable;
 use crate::routine::Loaded;
-use crate::shared::Shared;
+use crate::shared::{PerDatabase, Shared};
 use crate::trace::Number;
 use scaledb_base::{Conflict, ConflictKind};
 use scaledb_catalog::Catalog;
 use scaledb_engine::Engine;
 use scaledb_locks::Owner;
 use scaledb_notify::{Bell, Pending, PendingMark};
-use scaledb_types::{DateOrder, Env, IntervalStyle, SqlError, Zone};
+use scaledb_types::{DateOrder, Env, IntervalStyle, Result, SqlError, Zone};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,10 +38,12 @@ use used::Used;
 /// A session without its transaction.
 pub(crate) struct SessionState<E: Engine> {
     pub(crate) shared: Arc<Shared<E>>,
+    /// The database that it is in.
+    pub(crate) database: Arc<PerDatabase>,
     pub(crate) id: u32,
     /// Who the session is.
     pub(crate) identity: Identity,
-    pub(crate) database: String,
+    pub(crate) database_name: String,
     pub(crate) settings: RefCell<Settings>,
     /// The catalog of the transaction at hand.
     pub(crate) catalog: Arc<Catalog>,
@@ -66,8 +69,8 @@ pub(crate) struct SessionState<E: Engine> {
     keys: RefCell<HashMap<u32, Keys>>,
     /// The last values that this session took of sequences.
     currents: RefCell<HashMap<u32, i64>>,
-    /// Whether the statement at hand must not count sequences: its transaction only reads.
-    pub(super) read_only: Cell<bool>,
+    /// The modes of the transaction of the statement at hand.
+    pub(super) modes: Cell<Modes>,
     last: Cell<Option<u32>>,
     /// The statement that runs, or was the last to.
     pub(crate) running: Cell<Number>,
@@ -89,19 +92,26 @@ pub(crate) struct Said {
 }
 
 impl<E: Engine> SessionState<E> {
-    pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, identity: Identity, database: &str) -> Self {
-        let catalog = shared.catalog();
+    pub(crate) fn new(
+        shared: Arc<Shared<E>>,
+        database: Arc<PerDatabase>,
+        id: u32,
+        identity: Identity,
+        name: &str,
+    ) -> Self {
+        let catalog = database.catalog();
         let mut settings = Settings::default();
         // the name is no setting that a client may change, so it cannot be refused
         let user = identity.login_name();
         let _ = settings.init("session_authorization", user);
         let path = settings.search_path(user);
-        let owner = RefCell::new(Owner::new(shared.locks.clone(), id));
+        let owner = RefCell::new(Owner::new(database.locks.clone(), id));
         Self {
             shared,
             id,
             identity,
-            database: database.to_owned(),
+            database,
+            database_name: name.to_owned(),
             settings: RefCell::new(settings),
             catalog,
             path: with_system(path),
@@ -116,7 +126,7 @@ impl<E: Engine> SessionState<E> {
             tables: RefCell::new(HashMap::new()),
             keys: RefCell::new(HashMap::new()),
             currents: RefCell::new(HashMap::new()),
-            read_only: Cell::new(false),
+            modes: Cell::default(),
             last: Cell::new(None),
             running: Cell::new(0),
             used: Used::default(),
@@ -174,6 +184,21 @@ impl<E: Engine> SessionState<E> {
         env.extra_float_digits = get("extra_float_digits").parse().unwrap_or(1);
     }
 
+    /// Whether the transaction at hand only reads.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.modes.get().read_only.unwrap_or(false)
+    }
+
+    /// The value of a setting; those of the transaction are its modes.
+    ///
+    /// # Errors
+    /// 42704.
+    pub(crate) fn value_of_setting(&self, name: &str) -> Result<String> {
+        let name = name.to_lowercase();
+        let mode = self.modes.get().shown(&name);
+        mode.map_or_else(|| self.settings.borrow().get(&name).map(str::to_owned), |mode| Ok(mode.to_owned()))
+    }
+
     /// Notes what of the catalog a statement depends on, besides its tables.
     #[inline]
     pub(crate) fn note_uses(&self, plan: &crate::plan::Plan) {
@@ -223,7 +248,7 @@ impl<E: Engine> SessionState<E> {
         let scaledb_base::Error::Conflict(conflict) = &error else { return crate::error::plain(error) };
         // every statement that has used the catalog of a cluster depends on it
         let is_somewhere = !conflict.key.is_empty() || conflict.kind == ConflictKind::RangePhantom;
-        if self.shared.is_shared && is_somewhere && self.shared.store.has(conflict.table) {
+        if self.shared.is_shared && is_somewhere && self.database.store.has(conflict.table) {
             return crate::error::changed_definition();
         }
         let env = Env::default();

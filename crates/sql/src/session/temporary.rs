@@ -40,7 +40,7 @@ impl<E: Engine> Session<E> {
     /// Does what ON COMMIT says, within the transaction that is about to commit.
     #[cold]
     pub(super) fn commit_temporary(&mut self) -> Result<()> {
-        let (own, committed) = (self.state.catalog.clone(), self.state.shared.catalog());
+        let (own, committed) = (self.state.catalog.clone(), self.state.database.catalog());
         // a DROP may yet be rolled back, and so may the CREATE
         self.on_commit.retain(|at| own.table(at.table).is_some() || committed.table(at.table).is_some());
         let emptied: Vec<u32> = self.on_commit.iter().map(|at| at.table).collect();

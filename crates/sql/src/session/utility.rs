@@ -52,6 +52,7 @@ impl<E: Engine> Session<E> {
                 self.begin_chained(modes);
                 return done("ROLLBACK");
             }
+            Utility::PrepareTransaction => return self.prepare_transaction().and_then(done),
             Utility::RollbackTo(name) => {
                 self.rollback_to(name)?;
                 return done("ROLLBACK");
@@ -60,6 +61,11 @@ impl<E: Engine> Session<E> {
         }
         self.start_statement();
         match utility {
+            Utility::EndPrepared { words, name } => {
+                self.check_no_block(words)?;
+                let what = format!("prepared transaction with identifier \"{name}\" does not exist");
+                return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
+            }
             Utility::Begin { modes, start } => {
                 self.begin_block(*modes);
                 return done(if *start { "START TRANSACTION" } else { "BEGIN" });
@@ -79,6 +85,10 @@ impl<E: Engine> Session<E> {
             Utility::Copy(copy) => return self.copy(copy, alone, sink),
             Utility::Grant(grant) => return self.run_change(alone, |session| session.grant(grant)),
             Utility::Roles(roles) => return self.run_change(alone, |session| session.change_roles(roles)),
+            Utility::Databases(statement) => {
+                self.check_databases_alone(statement)?;
+                return self.run_change(alone, |session| session.change_databases(statement));
+            }
             Utility::Comment(comment) => return self.run_change(alone, |session| session.comment(comment)),
             Utility::AlterSequence(alter) => {
                 return self.run_change(alone, |session| session.alter_sequence(alter));
@@ -155,7 +165,7 @@ impl<E: Engine> Session<E> {
     ) -> Result<Tag> {
         Ok(match utility {
             Utility::SetCharacteristics(modes) => {
-                self.transaction.set_defaults(*modes);
+                self.set_characteristics(*modes)?;
                 Tag::plain("SET")
             }
             Utility::SetConstraints { names, deferred } => {
@@ -254,6 +264,7 @@ impl<E: Engine> Session<E> {
                 self.state.give_all_locks_back();
                 self.state.tell_or_listen(&Utility::Unlisten(None))?;
                 self.drop_temporary()?;
+                self.state.forget_sequences();
                 self.become_role("session_authorization", None, false)?;
                 self.state.settings.borrow_mut().reset_all();
                 self.refresh();
@@ -263,7 +274,10 @@ impl<E: Engine> Session<E> {
                 self.cache.clear();
                 Tag::plain("DISCARD PLANS")
             }
-            "sequences" => Tag::plain("DISCARD SEQUENCES"),
+            "sequences" => {
+                self.state.forget_sequences();
+                Tag::plain("DISCARD SEQUENCES")
+            }
             "temp" | "temporary" => {
                 self.drop_temporary()?;
                 Tag::plain("DISCARD TEMP")
@@ -330,7 +344,7 @@ impl<E: Engine> Session<E> {
         }
         // plans are made by what is known now
         self.cache.clear();
-        self.state.shared.plans.clear();
+        self.state.database.plans.clear();
         Ok(Tag::plain("ANALYZE"))
     }
 
@@ -363,12 +377,6 @@ impl<E: Engine> Session<E> {
             }
             "role" => return self.become_role("role", value.filter(|name| *name != "none"), local),
             "session_authorization" => return self.become_role("session_authorization", value, local),
-            "default_transaction_read_only" | "default_transaction_isolation" => {
-                let on = value == Some("on");
-                if name.ends_with("read_only") {
-                    self.transaction.set_defaults(Modes { read_only: Some(on), ..Modes::default() });
-                }
-            }
             _ => {}
         }
         let alone = !self.transaction.in_block() && !self.transaction.is_implicit();
@@ -391,6 +399,20 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
+    /// SET SESSION CHARACTERISTICS.
+    fn set_characteristics(&mut self, modes: Modes) -> Result<()> {
+        let named = [
+            ("default_transaction_read_only", modes.read_only.and(modes.shown("transaction_read_only"))),
+            ("default_transaction_deferrable", modes.deferrable.and(modes.shown("transaction_deferrable"))),
+            ("default_transaction_isolation", modes.isolation.and(modes.shown("transaction_isolation"))),
+        ];
+        for (name, value) in named.into_iter().filter(|(_, value)| value.is_some()) {
+            self.state.settings.borrow_mut().set(name, value, false)?;
+        }
+        self.refresh();
+        Ok(())
+    }
+
     /// SET ROLE and SET SESSION AUTHORIZATION; without a name the session is itself again.
     fn become_role(&mut self, setting: &'static str, name: Option<&str>, local: bool) -> Result<()> {
         self.state.check_may_become(setting, name)?;
@@ -403,9 +425,9 @@ impl<E: Engine> Session<E> {
         let settings = self.state.settings.borrow();
         Ok(match name {
             Some(name) => {
-                let value = match self.transaction.mode(name) {
+                let value = match self.transaction.effective_modes().shown(name) {
                     Some(value) => value,
-                    None => settings.get(name)?.to_owned(),
+                    None => settings.get(name)?,
                 };
                 vec![Box::from([Value::text(value)])]
             }

@@ -1,5 +1,7 @@
-//! What the sessions of a database share.
+//! What all sessions share, whatever their databases.
 
+mod databases;
+mod per_database;
 mod reclamation;
 mod relations;
 mod sizes;
@@ -10,32 +12,30 @@ use crate::counts::Collected;
 use crate::error::plain;
 use crate::gate::Gate;
 use crate::memory::Budget;
-use crate::patience::CHANGE_ATTEMPTS;
 use crate::pins::Pins;
-use crate::plan::cache::Plans;
 use crate::plan::statistics::{TableStatistics, differs};
 use crate::plan::{BoundTable, Plan};
 use crate::presets::Presets;
-use crate::sequence::{Sequences, store_error};
+use crate::sequence::Sequences;
 use crate::statistics::{Source, Statistics};
 use crate::supervisor::Supervisor;
 use crate::temporary::Temporary;
 use crate::trace::Trace;
 use crate::workers::Workers;
-use scaledb_base::{TableId, Timestamp};
+use scaledb_base::TableId;
 use scaledb_catalog::{Catalog, SequenceDesc, Spread, Store};
 use scaledb_engine::{
     Engine, IndexDef, Order, Range, SerializationPoint, TableDef, TableInfo, TableOptions, TxnKind, Worker,
 };
-use scaledb_locks::Locks;
-use scaledb_notify::Hub;
 use scaledb_row::Projection;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;
-use scaledb_types::{Result, SqlState};
-use std::collections::{HashMap, HashSet};
+use scaledb_types::Result;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
+
+pub(crate) use per_database::PerDatabase;
 
 /// What begins the end of a table's name that says how it is kept.
 const MANNER: char = ':';
@@ -51,7 +51,6 @@ pub(crate) struct Shared<E: Engine> {
     // first: workers end before their engine
     pub(crate) workers: Workers<E::Worker>,
     pub(crate) sequences: Sequences<E::Worker>,
-    pub(crate) plans: Plans,
     pub(crate) statistics: Statistics,
     pub(crate) trace: Arc<Trace>,
     pub(crate) collected: Arc<Collected>,
@@ -61,29 +60,26 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) waiters: AtomicUsize,
     /// When the database was opened.
     pub(crate) opened_at: i64,
-    pub(crate) store: Store,
+    /// The database that is always there.
+    pub(crate) first: Arc<PerDatabase>,
+    /// What the server calls it. The first name stays.
+    pub(crate) first_name: OnceLock<String>,
+    /// All that this process has opened, the first one included, by oid.
+    databases: Mutex<BTreeMap<u32, Arc<PerDatabase>>>,
     /// Whether other nodes change the catalog, too: then each transaction reads its version, and depends on it.
     pub(crate) is_shared: bool,
     pub(crate) gate: Gate,
-    pub(crate) locks: Arc<Locks>,
     /// What statements use, and what sessions keep of them.
     pub(crate) memory: Arc<Budget>,
     /// Where rows go that do not fit, if there is a place.
     pub(crate) temporary: OnceLock<Temporary>,
     /// Makes verifiers of passwords, where there is something that checks them.
     pub(crate) password_hash: OnceLock<PasswordHash>,
-    current: Mutex<Arc<Catalog>>,
-    /// The version of `current`: read at each begin, written by DDL only.
-    version: AtomicU64,
-    /// The commit that made `current`, as raw timestamp: a transaction that uses its tables depends on it.
-    changed_at: AtomicU64,
     /// Commits, counted under raised flags; only for an engine that orders transactions at their begin.
     pub(crate) commits: Option<AtomicU64>,
     next_oid: AtomicU32,
     next_session: AtomicU32,
     pub(crate) sessions: Sessions,
-    /// Where sessions hear of each other's NOTIFY.
-    pub(crate) hub: Arc<Hub>,
     pub(crate) presets: Presets,
     /// The server around the database, if there is one.
     pub(crate) supervisor: OnceLock<Arc<dyn Supervisor>>,
@@ -103,22 +99,31 @@ pub(crate) struct Shared<E: Engine> {
 }
 
 impl<E: Engine> Shared<E> {
-    /// What the sessions of a database share that has just been opened: its catalog, the next oid that is free, and why
-    /// SQL does not have some tables of the library.
+    /// What all sessions share, when the databases have just been opened, the first one first; with the next oid that is
+    /// free, and why SQL does not have some tables of the library.
     ///
     /// # Errors
     /// The engine's.
     pub(crate) fn new(
         engine: E,
-        store: Store,
         mut worker: E::Worker,
-        catalog: Catalog,
+        first: (Store, Catalog),
+        others: Vec<(Store, Catalog)>,
         next_oid: u32,
         absent: HashMap<String, String>,
     ) -> Result<Self> {
         let is_shared = engine.is_shared();
         // what seems to be left over may be what another node is about to use
-        let spare = if is_shared { Vec::new() } else { left_over(&engine, &mut worker, &catalog)? };
+        let spare = if is_shared {
+            Vec::new()
+        } else {
+            let catalogs = std::iter::once(&first).chain(&others).map(|(_, catalog)| catalog);
+            left_over(&engine, &mut worker, catalogs)?
+        };
+        let open = |(store, catalog): (Store, Catalog)| Arc::new(PerDatabase::new(store, Arc::new(catalog)));
+        let first = open(first);
+        let all = std::iter::once(first.clone()).chain(others.into_iter().map(open));
+        let databases = all.map(|database| (database.oid, database)).collect();
         let trace = Arc::<Trace>::default();
         if is_shared {
             engine.name_statements(trace.clone());
@@ -126,31 +131,27 @@ impl<E: Engine> Shared<E> {
         Ok(Self {
             workers: Workers::new(),
             sequences: Sequences::new(worker),
-            plans: Plans::default(),
             statistics: Statistics::default(),
             trace,
             collected: Arc::default(),
             retries: AtomicU64::new(0),
             waiters: AtomicUsize::new(0),
             opened_at: scaledb_types::zone::clock(),
-            store,
+            first,
+            first_name: OnceLock::new(),
+            databases: Mutex::new(databases),
             is_shared,
             gate: Gate::default(),
-            locks: Arc::default(),
             memory: Arc::default(),
             temporary: OnceLock::new(),
             password_hash: OnceLock::new(),
-            version: AtomicU64::new(catalog.version),
-            changed_at: AtomicU64::new(0),
             commits: (engine.serialization_point() == SerializationPoint::Begin).then(|| AtomicU64::new(0)),
             next_oid: AtomicU32::new(next_oid),
             next_session: AtomicU32::new(1),
             sessions: Sessions::default(),
-            hub: Arc::default(),
             presets: Presets::default(),
             supervisor: OnceLock::new(),
             opened: scaledb_types::zone::clock(),
-            current: Mutex::new(Arc::new(catalog)),
             spare: Mutex::new(spare),
             reindexed: Mutex::default(),
             last_index: AtomicU32::new(0),
@@ -170,7 +171,7 @@ impl<E: Engine> Shared<E> {
     /// # Errors
     /// 2200H at the end.
     pub(crate) fn next_value(&self, desc: &SequenceDesc) -> Result<i64> {
-        self.sequences.next(&self.store, &self.engine, desc)
+        self.sequences.next(&self.first.store, &self.engine, desc)
     }
 
     /// Sets the value of a sequence.
@@ -178,7 +179,7 @@ impl<E: Engine> Shared<E> {
     /// # Errors
     /// 22003.
     pub(crate) fn set_value(&self, desc: &SequenceDesc, value: i64, called: bool) -> Result<()> {
-        self.sequences.set(&self.store, &self.engine, desc, value, called)
+        self.sequences.set(&self.first.store, &self.engine, desc, value, called)
     }
 
     /// The last value of a sequence, and whether it was given.
@@ -186,20 +187,7 @@ impl<E: Engine> Shared<E> {
     /// # Errors
     /// The engine's.
     pub(crate) fn last_value(&self, desc: &SequenceDesc) -> Result<(i64, bool)> {
-        self.sequences.peek(&self.store, desc)
-    }
-
-    /// The version of the catalog.
-    #[inline]
-    pub(crate) fn version(&self) -> u64 {
-        self.version.load(Ordering::SeqCst)
-    }
-
-    /// The commit that the present catalog is of; [`Timestamp::ZERO`] if it was there at the start.
-    #[inline]
-    pub(crate) fn changed_at(&self) -> Timestamp {
-        // pairs with the store in `publish`
-        Timestamp::from_raw(self.changed_at.load(Ordering::Acquire))
+        self.sequences.peek(&self.first.store, desc)
     }
 
     /// How many commits there were, where they are counted.
@@ -207,109 +195,6 @@ impl<E: Engine> Shared<E> {
     pub(crate) fn commits(&self) -> u64 {
         // pairs with the lowering of flags: a session that has closed the gate sees all of them
         self.commits.as_ref().map_or(0, |commits| commits.load(Ordering::Acquire))
-    }
-
-    /// The catalog.
-    pub(crate) fn catalog(&self) -> Arc<Catalog> {
-        self.current.lock().clone()
-    }
-
-    /// Puts a new catalog in force. The gate is closed.
-    pub(crate) fn publish(&self, catalog: Arc<Catalog>, changed_at: Timestamp) {
-        let version = catalog.version;
-        let relations = catalog.relations().count();
-        let indexes = catalog.tables().map(|table| 1 + table.indexes.len()).sum::<usize>();
-        self.collected.keep_only(relations + indexes, |oid| has(&catalog, oid));
-        *self.current.lock() = catalog;
-        // before the version: a session that has seen the new catalog sees this
-        self.changed_at.store(changed_at.raw(), Ordering::Release);
-        self.version.store(version, Ordering::SeqCst);
-        self.plans.clear();
-    }
-
-    /// Whether the catalog in force is that of the running transaction, which depends on it from here on.
-    ///
-    /// # Errors
-    /// The engine's; the transaction may have ended.
-    pub(crate) fn is_newest(&self, worker: &mut E::Worker) -> Result<bool> {
-        Ok(!self.is_shared || self.store.version(worker).map_err(store_error)? == self.version())
-    }
-
-    /// Puts the catalog in force that another node has made.
-    ///
-    /// # Errors
-    /// The engine's.
-    #[cold]
-    pub(crate) fn read_again(&self, worker: &mut E::Worker) -> Result<()> {
-        let catalog = self.store.read(worker).map_err(store_error)?;
-        let used = self.store.max_sequence_oid(worker).map_err(store_error)?;
-        let _closed = self.gate.close();
-        if catalog.version > self.version() {
-            self.next_oid.fetch_max(catalog.max_oid().max(used) + 1, Ordering::Relaxed); // only uniqueness matters
-            self.publish(Arc::new(catalog), Timestamp::ZERO);
-        }
-        Ok(())
-    }
-
-    /// Looks whether another node has changed the catalog, outside of any transaction. If that cannot be found out now,
-    /// the next transaction will.
-    #[cold]
-    pub(crate) fn look_for_changes(&self) {
-        let Some(mut worker) = self.workers.spare(&self.engine) else { return };
-        let newest = worker.begin(TxnKind::ReadOnly).is_err() || self.is_newest(&mut worker).unwrap_or(true);
-        worker.rollback();
-        if !newest {
-            // the next transaction tells of the error
-            let _ = self.read_again(&mut worker);
-        }
-        self.workers.give_spare(worker);
-    }
-
-    /// Confirms that a catalog of this version is that of all nodes, for who tells a client outside of any transaction
-    /// what is not there, or is already.
-    ///
-    /// # Errors
-    /// 40001: it is another by now, which the next statement finds. The engine's: this node does not hear the others.
-    #[cold]
-    pub(crate) fn confirm_catalog(&self, worker: &mut E::Worker, version: u64) -> Result<()> {
-        let newest = worker.begin(TxnKind::ReadOnly).map_err(crate::error::plain).and_then(|()| {
-            let newest = self.store.version(worker).map_err(store_error)?;
-            worker.check_so_far().map_err(crate::error::plain)?;
-            Ok(newest)
-        });
-        worker.rollback();
-        if newest? == version {
-            return Ok(());
-        }
-        self.read_again(worker)?;
-        Err(crate::error::changed_definition())
-    }
-
-    /// The catalog of now: in a cluster, that of all nodes. Who somebody is, is decided by it.
-    ///
-    /// # Errors
-    /// The engine's: this node does not hear the others.
-    pub(crate) fn catalog_of_now(&self) -> Result<Arc<Catalog>> {
-        if !self.is_shared {
-            return Ok(self.catalog());
-        }
-        let spare = self.workers.spare(&self.engine);
-        let mut worker =
-            spare.map_or_else(|| self.engine.worker().map(Box::new).map_err(crate::error::plain), Ok)?;
-        let mut attempt = 0;
-        let confirmed = loop {
-            match self.confirm_catalog(&mut worker, self.version()) {
-                Err(error)
-                    if error.code() == SqlState::SERIALIZATION_FAILURE && attempt < CHANGE_ATTEMPTS =>
-                {
-                    attempt += 1;
-                    worker.back_off(attempt);
-                }
-                confirmed => break confirmed,
-            }
-        };
-        self.workers.give_spare(worker);
-        confirmed.map(|()| self.catalog())
     }
 
     /// An oid that nothing has.
@@ -451,12 +336,16 @@ impl<E: Engine> Shared<E> {
 
 /// Tables of the engine that no descriptor names, emptied: those of transactions that did not commit before the
 /// database was closed or killed, and those whose emptying was cut short.
-fn left_over<E: Engine>(
+fn left_over<'a, E: Engine>(
     engine: &E,
     worker: &mut E::Worker,
-    catalog: &Catalog,
+    catalogs: impl Iterator<Item = &'a Catalog>,
 ) -> Result<Vec<Arc<TableInfo>>> {
-    let named: HashSet<&str> = catalog.tables().map(|table| table.engine.as_str()).collect();
+    let names = catalogs.flat_map(|catalog| {
+        let tables = catalog.tables().map(|table| table.engine.as_str());
+        tables.chain(catalog.databases().map(|desc| desc.engine.as_str()))
+    });
+    let named: HashSet<&str> = names.collect();
     let mut spare = Vec::new();
     for info in engine.tables() {
         let ours = info.name.strip_prefix(PREFIX).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
@@ -500,15 +389,6 @@ fn delete_some<W: Worker>(worker: &mut W, table: TableId, limit: usize) -> scale
         rows.iter().try_for_each(|&row| worker.delete_at(table, row).map(|_| ()))?;
         Ok(rows.len())
     })
-}
-
-/// Whether a relation or an index is there.
-fn has(catalog: &Catalog, oid: u32) -> bool {
-    let of_table = |table: &scaledb_catalog::TableDesc| {
-        table.primary_key.as_ref().is_some_and(|key| key.oid == oid)
-            || table.indexes.iter().any(|index| index.oid == oid)
-    };
-    catalog.get(oid).is_some() || catalog.tables().any(|table| of_table(table))
 }
 
 /// How the engine was told to keep a table and its indexes, as the end of the table's name: any node that finds it

@@ -15,6 +15,8 @@ impl<E: Engine> Shared<E> {
         let (used, conflicts) = (self.collected.relations(), self.collected.conflicts());
         let used = |oid: u32| used.get(&oid).copied().unwrap_or_default();
         let conflicts = |oid: u32| conflicts.get(&oid).copied().unwrap_or_default();
+        let own = catalog.database(catalog.own_database()).map(|desc| desc.name.clone());
+        let database = own.filter(|name| !name.is_empty());
         let tables = catalog.tables().map(|table| {
             let info = self.engine.table(&table.engine);
             let engine = info.as_ref().and_then(|info| stats.get(&info.id).cloned()).unwrap_or_default();
@@ -44,6 +46,7 @@ impl<E: Engine> Shared<E> {
             let Used { scans, inserted, updated, deleted } = used(table.oid);
             TableNumbers {
                 oid: table.oid,
+                database: database.clone(),
                 schema: table.schema.clone(),
                 name: table.name.clone(),
                 rows: engine.entries,

@@ -46,6 +46,15 @@ impl<E: Engine> Shared<E> {
         Some(RelationSize { own, indexes: 0 })
     }
 
+    /// The memory of the tables and indexes of a database that this process has opened.
+    pub(crate) fn size_of_database(&self, oid: u32) -> u64 {
+        let Some(database) = self.opened_databases().into_iter().find(|each| each.oid == oid) else {
+            return 0;
+        };
+        let sizes = database.catalog().tables().map(|table| self.size_of_table(table)).collect::<Vec<_>>();
+        sizes.iter().map(|size| size.own + size.indexes).sum()
+    }
+
     fn size_of_table(&self, table: &TableDesc) -> RelationSize {
         let Some(info) = self.engine.table(&table.engine) else { return RelationSize::default() };
         let stats = self.engine.table_stats(info.id).unwrap_or_default();

@@ -7,7 +7,7 @@ use super::oids::{
 };
 use super::printed::{printed_expression, without_parentheses};
 use super::seen::{leads_to, seen, seen_expression, seen_query, seen_routine, seen_type};
-use super::{privileges, routines};
+use super::{databases, privileges, routines};
 use crate::bind::names::{is_temporary, own_schema, parse_type, split_text};
 use crate::functions::SessionFn;
 use crate::parse::lex::quoted;
@@ -171,9 +171,14 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             found.map_or(Value::Null, Value::Oid)
         }
         "shobj_description" => {
-            let of_roles = args.get(1).and_then(Value::as_str) == Some("pg_authid");
-            let desc = oid.filter(|_| of_roles).and_then(|oid| catalog.role(oid));
-            desc.and_then(|desc| desc.comment.as_deref()).map_or(Value::Null, Value::text)
+            let comment = match (oid, args.get(1).and_then(Value::as_str)) {
+                (Some(oid), Some("pg_authid")) => catalog.role(oid).and_then(|desc| desc.comment.as_deref()),
+                (Some(oid), Some("pg_database")) => {
+                    catalog.database(oid).and_then(|desc| desc.comment.as_deref())
+                }
+                _ => None,
+            };
+            comment.map_or(Value::Null, Value::text)
         }
         "obj_description" | "col_description" => {
             oid.map_or(Value::Null, |oid| description(catalog, function.name, oid, args.get(1)))
@@ -277,18 +282,24 @@ fn format_type(facts: &dyn Facts, oid: Option<u32>, typmod: Option<i64>) -> Valu
     }
 }
 
-/// The memory of a database: of the one that there is.
+/// The memory of a database: the first one has all that is not another one's.
 fn database_size(facts: &dyn Facts, database: &Value) -> Result<Value> {
-    let (_, own) = facts.names();
-    match database {
-        Value::Oid(DATABASE) => Ok(bytes(facts.memory())),
-        Value::Null | Value::Oid(_) => Ok(Value::Null),
-        named if named.as_str() == Some(own) => Ok(bytes(facts.memory())),
-        other => {
-            let what = format!("database \"{}\" does not exist", other.as_str().unwrap_or_default());
-            Err(SqlError::new(SqlState::INVALID_CATALOG_NAME, what))
+    let oid = match (database, database.as_str()) {
+        (Value::Oid(oid), _) if facts.catalog().is_database(*oid) => *oid,
+        (Value::Int4(oid), _) if u32::try_from(*oid).is_ok_and(|oid| facts.catalog().is_database(oid)) => {
+            oid.unsigned_abs()
         }
+        (_, None) => return Ok(Value::Null),
+        (_, Some(name)) => databases::named(facts, name).ok_or_else(|| {
+            SqlError::new(SqlState::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist"))
+        })?,
+    };
+    if oid != DATABASE {
+        return Ok(bytes(facts.size_of_database(oid)));
     }
+    let others = facts.catalog().databases().filter(|desc| desc.oid != DATABASE);
+    let of_others: u64 = others.map(|desc| facts.size_of_database(desc.oid)).sum();
+    Ok(bytes(facts.memory().saturating_sub(of_others)))
 }
 
 /// The memory of a tablespace: all is in the one that there is.
@@ -498,6 +509,8 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
                     }
                 }
             }
+            Base::Regprocedure if text == "-" => Ok(Value::Oid(0)),
+            Base::Regprocedure => privileges::procedure_of_text(facts, text).map(Value::Oid),
             _ => Ok(Value::Oid(0)),
         };
     }
@@ -527,9 +540,42 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
         },
+        Base::Regprocedure => match type_functions().find(|(known, _)| known == oid) {
+            Some((_, name)) => format!("{name}({})", arguments_of_type_function(name)),
+            None if let Some(desc) = catalog.routine(*oid) => {
+                let types = desc.given().filter_map(|parameter| catalog.type_of_oid(parameter.type_oid));
+                let types: Vec<String> = types.map(|ty| seen_type(facts, ty)).collect();
+                format!("{}({})", seen_routine(facts, &desc.schema, &desc.name), types.join(","))
+            }
+            None if *oid == 0 => "-".to_owned(),
+            None => oid.to_string(),
+        },
         _ if *oid == 0 => "-".to_owned(),
         _ => oid.to_string(),
     }))
+}
+
+/// What a function that reads or writes values of a type is called with.
+fn arguments_of_type_function(name: &str) -> &'static str {
+    match name {
+        "array_in" | "range_in" => "cstring,oid,integer",
+        "array_recv" | "range_recv" => "internal,oid,integer",
+        "enum_in" => "cstring,oid",
+        "enum_recv" => "internal,oid",
+        "array_out" | "array_send" => "anyarray",
+        "range_out" | "range_send" => "anyrange",
+        _ => "anyenum",
+    }
+}
+
+/// The function of the system that a text names, with its arguments, of those that read and write values of types.
+pub(super) fn type_function_of_text(name: &str, arguments: &str) -> Option<u32> {
+    let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
+    let plain: String = arguments.chars().filter(|c| !c.is_whitespace()).collect();
+    let fits = |known: &&str| {
+        *known == name && arguments_of_type_function(known) == plain.replace("int4", "integer")
+    };
+    type_functions().find(|(_, known)| fits(&known)).map(|(oid, _)| oid)
 }
 
 fn columns_of(table: &TableDesc, oid: u32) -> Option<(&str, bool, &[scaledb_catalog::KeyColumn])> {

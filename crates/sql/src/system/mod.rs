@@ -1,5 +1,6 @@
 //! The system catalogs, as tables that the planner reads: computed from the catalog of the transaction.
 
+mod databases;
 pub(crate) mod functions;
 mod information_schema;
 mod oids;
@@ -35,12 +36,18 @@ pub(crate) trait Facts {
     fn path(&self) -> &[String];
     /// All settings.
     fn settings(&self) -> Vec<(String, String)>;
+    /// What a setting takes, in PostgreSQL's words.
+    fn kind_of_setting(&self, name: &str) -> &'static str;
+    /// The number and the unit of a setting that has one.
+    fn number_of_setting(&self, name: &str, value: &str) -> Option<(String, &'static str)>;
     /// All sessions of the database.
     fn sessions(&self) -> Vec<(u32, Known)>;
     /// The text of a statement, if it is remembered.
     fn statement(&self, number: Number) -> Option<Arc<str>>;
     /// User and database.
     fn names(&self) -> (&str, &str);
+    /// What the first database is called.
+    fn first_database(&self) -> &str;
     /// Who the session is.
     fn identity(&self) -> &Identity;
     /// What the database has counted: names and values.
@@ -51,6 +58,8 @@ pub(crate) trait Facts {
     fn size(&self, oid: u32) -> Option<RelationSize>;
     /// The memory of all.
     fn memory(&self) -> u64;
+    /// The memory of the tables and indexes of another database than the first.
+    fn size_of_database(&self, oid: u32) -> u64;
     /// Tables, with what was done with them.
     fn table_numbers(&self) -> Vec<TableNumbers>;
     /// What keeps memory from being used again, with all sessions.

@@ -1,8 +1,8 @@
 //! What functions and catalogs tell of privileges.
 
-use super::Facts;
-use super::functions::{find_relation, role_name};
+use super::functions::{find_relation, role_name, type_function_of_text};
 use super::oids::{PG_AUTHID, schema_of_oid, schema_oid};
+use super::{Facts, databases};
 use crate::parse::lex::quoted;
 use scaledb_catalog::{
     Catalog, DATABASE, EVERYBODY, Grant, ObjectKind, PLPGSQL_LANGUAGE, PUBLIC_SCHEMA, Privileges, Relation,
@@ -320,7 +320,7 @@ fn object_of(facts: &dyn Facts, kind: ObjectKind, value: &Value) -> Result<Optio
             ObjectKind::Routine => catalog.routine(oid).is_some() || oid < scaledb_catalog::FIRST_OID,
             ObjectKind::Type => catalog.type_of_oid(oid).is_some(),
             ObjectKind::Schema => schema_of_oid(catalog, oid).is_some(),
-            ObjectKind::Database => oid == DATABASE,
+            ObjectKind::Database => catalog.is_database(oid),
             ObjectKind::Language => true,
             ObjectKind::Table | ObjectKind::Column | ObjectKind::Sequence => {
                 catalog.get(oid).is_some() || super::all().any(|(_, _, known, _)| known == oid)
@@ -345,10 +345,10 @@ fn object_of(facts: &dyn Facts, kind: ObjectKind, value: &Value) -> Result<Optio
             0 => none(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{text}\" does not exist")),
             oid => Ok(Some(oid)),
         },
-        ObjectKind::Database if text == facts.names().1 => Ok(Some(DATABASE)),
-        ObjectKind::Database => {
-            none(SqlState::INVALID_CATALOG_NAME, format!("database \"{text}\" does not exist"))
-        }
+        ObjectKind::Database => match databases::named(facts, text) {
+            None => none(SqlState::INVALID_CATALOG_NAME, format!("database \"{text}\" does not exist")),
+            oid => Ok(oid),
+        },
         ObjectKind::Routine => routine_of_text(facts, text).map(Some),
         ObjectKind::Type => {
             let ty = crate::bind::names::parse_type(catalog, facts.path(), text)?;
@@ -408,6 +408,24 @@ pub(super) fn sees(facts: &dyn Facts, relation: &Relation) -> bool {
                 .iter()
                 .any(|(attnum, _)| !catalog.column_privileges(role, oid, *attnum, all).is_empty())
         })
+}
+
+/// The routine that a text names, with the types of its arguments.
+///
+/// # Errors
+/// 22P02, 42883.
+pub(super) fn procedure_of_text(facts: &dyn Facts, text: &str) -> Result<u32> {
+    let of_type = text
+        .split_once('(')
+        .and_then(|(name, rest)| type_function_of_text(name.trim(), rest.trim_end().strip_suffix(')')?));
+    match of_type.map_or_else(|| routine_of_text(facts, text), Ok)? {
+        OF_SYSTEM => {
+            let what = format!("function \"{text}\" has no oid");
+            Err(SqlError::unsupported(what)
+                .detail("Of the system's functions only those that read and write values of types have one."))
+        }
+        oid => Ok(oid),
+    }
 }
 
 /// The routine of a name with the types of its arguments: `f(int, text)`.

@@ -39,7 +39,7 @@ impl Row {
                 Base::Int4 => Value::Int4(0),
                 Base::Int8 => Value::Int8(0),
                 Base::Float4 => Value::Float4(0.0),
-                Base::Oid | Base::Xid | Base::Regproc => Value::Oid(0),
+                Base::Oid | Base::Xid | Base::Regproc | Base::Regprocedure => Value::Oid(0),
                 Base::Char => Value::Char(0),
                 _ => Value::Null,
             })

@@ -375,3 +375,30 @@ fn a_failed_block_tells_what_is_no_statement() {
         ["25P02", "42601", "42601", "ok", "ok"]
     );
 }
+
+/// A query of several statements is one transaction; behind a COMMIT or ROLLBACK in it another one begins.
+#[test]
+fn what_stands_behind_a_commit_in_a_query_is_one_transaction() {
+    let db = crate::common::acc();
+    let s = &mut session(&db);
+    ok(s, "create table t (i int)");
+    for query in [
+        "insert into t values (7); commit; insert into t values (8); select 1/0",
+        "begin; insert into t values (11); commit; insert into t values (12); select 1/0; select 1",
+        "insert into t values (9); rollback; insert into t values (10); select 1/0",
+    ] {
+        assert_eq!(code(s, query), "22012", "{query}");
+        assert_eq!(s.status(), Status::Idle);
+    }
+    assert_eq!(
+        code(s, "insert into t values (1); commit; insert into t values (2); commit and chain"),
+        "25P01"
+    );
+    assert_eq!(text(s, "select string_agg(i::text, ',' order by i) from t"), "1,7,11");
+    ok(s, "insert into t values (20); commit; insert into t values (21); insert into t values (22)");
+    assert_eq!(text(s, "select count(*) from t where i >= 20"), "3");
+    s.take_notices();
+    ok(s, "select 1; commit");
+    let told: Vec<String> = s.take_notices().iter().map(|n| n.fields.code().to_string()).collect();
+    assert_eq!(told, ["25P01"]);
+}

@@ -134,6 +134,82 @@ fn a_loss_of_power_at_any_operation_loses_nothing_that_was_answered() {
     }
 }
 
+/// What of all databases can be seen.
+fn look_everywhere(db: &Database<Acc>) -> String {
+    let first = &mut session(db);
+    let names = text(first, "select string_agg(datname, ',' order by datname) from pg_database");
+    let one = |name: &str| {
+        let s = &mut db.session_in("root", name).expect("it is let in");
+        ok(s, "set synchronous_commit = off");
+        let looks = [
+            "select count(*), sum(n) from t",
+            "select string_agg(rolname, ',' order by rolname) from pg_roles where rolname in ('ann', 'bob')",
+            "select m from own.t",
+            "select datname, datconnlimit, datacl::text from pg_database order by 1",
+        ];
+        let answer = |sql: &&str| match run(s, sql) {
+            Ok(rows) => format!("{:?}", rows.rows),
+            Err(error) => error.code().as_str().to_owned(),
+        };
+        format!("{name}: {}", looks.iter().map(answer).collect::<Vec<_>>().join(" "))
+    };
+    names.split(',').map(one).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_loss_of_power_leaves_databases_whole_or_away() {
+    let disk = SimDisk::new(15);
+    let db = open(disk.clone());
+    let story = [
+        ("postgres", "create table t (id serial primary key, n int); insert into t (n) values (1)"),
+        ("postgres", "create database shop connection limit 7"),
+        ("shop", "create table t (id serial primary key, n int); insert into t (n) values (10), (20)"),
+        ("shop", "create role ann superuser login; create schema own"),
+        ("shop", "create type mood as enum ('low', 'high'); create table own.t (m mood)"),
+        ("postgres", "create database bank"),
+        ("shop", "insert into own.t values ('high')"),
+        ("bank", "create table t (n int); insert into t select generate_series(1, 50)"),
+        ("bank", "create role bob; grant connect on database shop to bob"),
+        ("postgres", "checkpoint"),
+        ("postgres", "revoke connect on database shop from bob; drop role bob"),
+        ("postgres", "drop database shop"),
+        ("bank", "create database shop"),
+        ("shop", "create table t (n int); insert into t values (1000)"),
+        ("postgres", "alter database bank rename to store"),
+    ];
+    let (mut states, mut answered) = (vec![look_everywhere(&db)], vec![disk.operations()]);
+    for (name, sql) in story {
+        ok(&mut db.session_in("root", name).expect("it is let in"), sql);
+        answered.push(disk.operations());
+        states.push(look_everywhere(&db));
+    }
+    for at in answered[0]..=answered[answered.len() - 1] {
+        for image in [disk.image(at, at as u64), disk.killed(at)] {
+            let db = open(image);
+            let found = look_everywhere(&db);
+            let least = answered.iter().filter(|&&operations| operations <= at).count() - 1;
+            // several statements of one line commit one by one
+            let between = || {
+                found.split('\n').all(|line| states[least..].iter().any(|state| state.contains(line)))
+                    || least + 1 < states.len()
+            };
+            assert!(
+                states[least..].contains(&found) || between(),
+                "after operation {at}, {least} lines were answered, and found was\n{found}\ninstead of\n{}",
+                states[least]
+            );
+            // no oid and no table of the engine is given twice
+            let s = &mut session(&db);
+            ok(s, "create database fresh");
+            let s = &mut db.session_in("root", "fresh").expect("it is let in");
+            assert_eq!(code(s, "select * from t"), "42P01");
+            ok(s, "create table t (id serial primary key); insert into t default values");
+            assert_eq!(text(s, "select id from t"), "1");
+            assert!(look_everywhere(&db).contains(&found.lines().last().expect("one")[..4]));
+        }
+    }
+}
+
 #[test]
 fn a_sequence_gives_no_value_twice_whatever_becomes_of_who_asked() {
     let disk = SimDisk::new(8);

@@ -8,6 +8,7 @@ mod appends;
 mod basics;
 mod changes;
 mod columns;
+mod databases;
 mod do_blocks;
 mod durable;
 mod elements;

@@ -5,7 +5,7 @@ mod merge;
 mod on_conflict;
 
 use super::generated::Generated;
-use super::names::{Naming, fold, split};
+use super::names::{Naming, check_database, fold, is_temporary, split};
 use super::privileges::UseNumber;
 use super::scope::{Scope, ScopeColumn};
 use super::{Binder, Bound, Output, Typed, unsupported};
@@ -62,10 +62,12 @@ impl Binder<'_> {
         object: &ast::ObjectName,
         whole: Privileges,
     ) -> Result<(Arc<BoundTable>, UseNumber)> {
+        check_database(object, self.lookup.database())?;
         let (schema, name) = split(object)?;
         match self.relation(schema.as_deref(), &name).map_err(|error| self.at(object.span(), error))? {
             Relation::Table(desc) if !desc.is_materialized() || marked::is_materialized(object) => {
                 let table = self.lookup.table(desc.oid)?;
+                self.lasting |= !is_temporary(&desc.schema);
                 if !self.tables.iter().any(|(known, _)| *known == desc.oid) {
                     self.tables.push((desc.oid, table.info.id));
                 }

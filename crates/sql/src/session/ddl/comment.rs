@@ -75,6 +75,10 @@ impl<E: Engine> Session<E> {
                 self.comment_on_trigger(name, &(schema.clone(), table.clone()), comment.text.as_deref())?;
                 return Ok(Tag::plain("COMMENT"));
             }
+            Subject::Database(name) => {
+                self.comment_on_database(name, comment.text.as_deref())?;
+                return Ok(Tag::plain("COMMENT"));
+            }
             Subject::Role(role) => {
                 self.begin_change()?;
                 self.comment_on_role(role, comment.text.as_deref())?;

@@ -38,13 +38,20 @@ impl<E: Engine> Session<E> {
                 ColumnOption::Check(check) => {
                     self.check(desc, name.or(check.name.as_ref()), &check.expr)?;
                 }
-                ColumnOption::ForeignKey(key) => {
-                    let mut key = key.clone();
-                    key.columns = vec![column.name.clone()];
-                    key.name = name.cloned().or(key.name);
-                    self.foreign_key(desc, &key)?;
-                }
                 _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The foreign keys that stand behind a column.
+    pub(super) fn column_references(&mut self, desc: &mut TableDesc, column: &ColumnDef) -> Result<()> {
+        for option in &column.options {
+            if let ColumnOption::ForeignKey(key) = &option.option {
+                let mut key = key.clone();
+                key.columns = vec![column.name.clone()];
+                key.name = option.name.clone().or(key.name);
+                self.foreign_key(desc, &key)?;
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use super::sequence::{new_sequence, next_of};
 use super::spread::Asked;
 use super::{new_name, position};
 use crate::api::Tag;
-use crate::bind::names::{is_temporary, split};
+use crate::bind::names::{check_database, is_temporary, split};
 use crate::parse::like::like_of;
 use crate::parse::sequence::split_name;
 use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, TableDesc, ViewDesc};
@@ -35,6 +35,7 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::unsupported("CREATE TABLE LIKE is not supported"));
         }
         let asked = super::spread::asked(create, self.state.shared.engine.table_options())?;
+        check_database(&create.name, Some(&self.state.database_name))?;
         let (schema, name) = split(&create.name)?;
         let schema = self.schema_for(schema, create.temporary)?;
         if create.on_commit.is_some() && !is_temporary(&schema) {
@@ -64,14 +65,26 @@ impl<E: Engine> Session<E> {
                 None => self.add_column(&mut desc, column, &mut owned)?,
             }
         }
-        for column in create.columns.iter().filter(|column| !column.name.value.is_empty()) {
+        let columns = create.columns.iter().filter(|column| !column.name.value.is_empty());
+        for column in columns.clone() {
             self.column_constraints(&mut desc, column)?;
         }
-        for constraint in &create.constraints {
+        let (references, others): (Vec<_>, Vec<_>) = create
+            .constraints
+            .iter()
+            .partition(|constraint| matches!(constraint, ast::TableConstraint::ForeignKey(_)));
+        for constraint in others {
             self.table_constraint(&mut desc, constraint)?;
         }
         for copied in copied {
             self.like_rest(&mut desc, copied)?;
+        }
+        // behind the keys, for they may refer to those of the table itself
+        for column in columns {
+            self.column_references(&mut desc, column)?;
+        }
+        for constraint in references {
+            self.table_constraint(&mut desc, constraint)?;
         }
         for owned in owned {
             self.make_owned(&mut desc, owned)?;

@@ -267,10 +267,8 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::internal("not a TRUNCATE"));
         };
         if self.transaction.is_read_only() {
-            return Err(SqlError::new(
-                SqlState::READ_ONLY_SQL_TRANSACTION,
-                "cannot execute TRUNCATE TABLE in a read-only transaction",
-            ));
+            let what = "cannot execute TRUNCATE TABLE in a read-only transaction";
+            return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));
         }
         let cascade = matches!(truncate.cascade, Some(sqlparser::ast::CascadeOption::Cascade));
         let restart = matches!(truncate.identity, Some(sqlparser::ast::TruncateIdentityOption::Restart));

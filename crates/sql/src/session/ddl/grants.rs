@@ -7,8 +7,8 @@ use crate::parse::grant::{Change, GrantStatement, Named, Objects};
 use crate::parse::roles::RoleName;
 use crate::parse::routine::{Kinds, Name};
 use scaledb_catalog::{
-    Catalog, DATABASE, DefaultGrants, EVERYBODY, Grant, GrantError, ObjectKind, PLPGSQL_LANGUAGE, Privileges,
-    Relation, SQL_LANGUAGE, default_grants,
+    Catalog, DefaultGrants, EVERYBODY, Grant, GrantError, ObjectKind, PLPGSQL_LANGUAGE, Privileges, Relation,
+    SQL_LANGUAGE, default_grants,
 };
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState};
@@ -299,13 +299,7 @@ impl<E: Engine> Session<E> {
                 (ObjectKind::Schema, names.iter().map(one).collect::<Result<_>>()?)
             }
             Objects::Databases(names) => {
-                let one = |name: &String| {
-                    if *name == self.state.database {
-                        return Ok(DATABASE);
-                    }
-                    let what = format!("database \"{name}\" does not exist");
-                    Err(SqlError::new(SqlState::INVALID_CATALOG_NAME, what))
-                };
+                let one = |name: &String| self.database_of(name);
                 (ObjectKind::Database, names.iter().map(one).collect::<Result<_>>()?)
             }
             Objects::Languages(names) => {
@@ -399,8 +393,8 @@ impl<E: Engine> Session<E> {
         if let Some(desc) = catalog.enum_of(object) {
             return desc.name.clone();
         }
-        if object == DATABASE {
-            return self.state.database.clone();
+        if catalog.is_database(object) {
+            return self.state.name_of_database(object);
         }
         let language = LANGUAGES.iter().find(|(_, oid)| *oid == object).map(|(name, _)| (*name).to_owned());
         let schema = catalog.schema_of(object).or(language);

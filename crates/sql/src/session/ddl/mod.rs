@@ -8,6 +8,7 @@ mod alter;
 mod comment;
 mod constraint;
 mod create;
+mod databases;
 mod definition;
 mod differences;
 mod drop;
@@ -35,7 +36,8 @@ mod triggers;
 use super::Session;
 use crate::api::{Severity, Tag};
 use crate::bind::names::{
-    data_type, find_relation, fold, is_schema, is_temporary, no_schema, own_schema, split, temporary_schema,
+    check_database, data_type, find_relation, fold, is_schema, is_temporary, no_schema, own_schema, split,
+    temporary_schema,
 };
 use crate::plan::BoundTable;
 use scaledb_catalog::{Catalog, Relation, TableDesc};
@@ -195,6 +197,7 @@ impl<E: Engine> Session<E> {
 
     /// The relation of a name.
     fn lookup(&self, name: &ObjectName) -> Result<Option<Relation>> {
+        check_database(name, Some(&self.state.database_name))?;
         let (schema, name) = split(name)?;
         Ok(find_relation(&self.state.catalog, &self.state.path, schema.as_deref(), &name).cloned())
     }

@@ -3,9 +3,7 @@
 use super::super::Session;
 use crate::bind::names::{fold, is_temporary};
 use crate::parse::roles::RoleName;
-use scaledb_catalog::{
-    AccessDesc, DATABASE, Grant, ObjectKind, Privileges, Relation, default_grants, with_owner,
-};
+use scaledb_catalog::{AccessDesc, Grant, ObjectKind, Privileges, Relation, default_grants, with_owner};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::Owner;
@@ -99,9 +97,13 @@ impl<E: Engine> Session<E> {
         if is_temporary(schema) {
             let what = format!(
                 "permission denied to create temporary tables in database \"{}\"",
-                self.state.database
+                self.state.database_name
             );
-            let allowed = self.state.check_privilege(ObjectKind::Database, DATABASE, Privileges::TEMPORARY);
+            let allowed = self.state.check_privilege(
+                ObjectKind::Database,
+                self.state.database.oid,
+                Privileges::TEMPORARY,
+            );
             return allowed.map_err(|_| SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, what));
         }
         match self.state.catalog.schema_oid(schema) {
@@ -130,7 +132,7 @@ impl<E: Engine> Session<E> {
         if !self.state.identity.is_superuser() {
             let (kind, object) = match schema {
                 Some(schema) => (ObjectKind::Schema, self.state.catalog.schema_oid(schema).unwrap_or(0)),
-                None => (ObjectKind::Database, DATABASE),
+                None => (ObjectKind::Database, self.state.database.oid),
             };
             // the new owner of a schema need not be allowed to make one, but who gives it away must
             let role = if schema.is_some() { to } else { self.state.identity.current() };

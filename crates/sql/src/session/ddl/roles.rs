@@ -4,8 +4,8 @@ use super::super::Session;
 use crate::api::{Severity, Tag};
 use crate::parse::roles::{RoleName, RoleOption, RoleStatement, reserved};
 use scaledb_catalog::{
-    Catalog, DATABASE, DATABASE_OWNER, EVERYBODY, Grant, MembershipDesc, OWNER, ObjectKind, PREDEFINED,
-    Relation, RoleDesc,
+    Catalog, DATABASE_OWNER, EVERYBODY, Grant, MembershipDesc, OWNER, ObjectKind, PREDEFINED, Relation,
+    RoleDesc,
 };
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
@@ -271,19 +271,7 @@ impl<E: Engine> Session<E> {
         }
         let Some(known) = self.state.catalog.role(oid) else { return Err(not_made()) };
         let mut desc = (**known).clone();
-        match (name, value) {
-            (None, _) => desc.settings.clear(),
-            (Some(name), None) => desc.settings.retain(|(known, _)| !known.eq_ignore_ascii_case(name)),
-            (Some(name), Some(value)) => {
-                let settings = self.state.settings.borrow();
-                settings.check(name, value)?;
-                let known = desc.settings.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name));
-                match known {
-                    Some((_, known)) => value.clone_into(known),
-                    None => desc.settings.push((settings.printed(name).to_owned(), value.to_owned())),
-                }
-            }
-        }
+        self.state.settings.borrow().change_list(&mut desc.settings, name, value)?;
         self.edit_catalog(|catalog| catalog.put_role(Arc::new(desc)));
         Ok(())
     }
@@ -339,7 +327,17 @@ impl<E: Engine> Session<E> {
             gone.push((oid, name));
         }
         for (oid, name) in gone {
-            let needed = self.needs_role(oid);
+            let mut needed = self.needs_role(oid);
+            needed.extend(
+                self.state
+                    .shared
+                    .needs_role_elsewhere(&self.state.database, &self.state.catalog, oid)?
+                    .into_iter()
+                    .map(|(database, count)| {
+                        let objects = if count == 1 { "object" } else { "objects" };
+                        format!("{count} {objects} in database {}", self.state.name_of_database(database))
+                    }),
+            );
             if !needed.is_empty() {
                 let what = format!("role \"{name}\" cannot be dropped because some objects depend on it");
                 let code = SqlState::DEPENDENT_OBJECTS_STILL_EXIST;
@@ -422,8 +420,8 @@ impl<E: Engine> Session<E> {
         if let Some(desc) = catalog.enum_of(object) {
             return format!("type {}", seen(&desc.schema, &desc.name));
         }
-        if object == DATABASE {
-            return format!("database {}", self.state.database);
+        if catalog.is_database(object) {
+            return format!("database {}", self.state.name_of_database(object));
         }
         format!("schema {}", catalog.schema_of(object).unwrap_or_default())
     }
@@ -599,7 +597,7 @@ pub(super) fn kind_of(catalog: &Catalog, object: u32) -> ObjectKind {
         Some(relation) => Catalog::kind_of_relation(relation),
         None if catalog.routine(object).is_some() => ObjectKind::Routine,
         None if catalog.enum_of(object).is_some() => ObjectKind::Type,
-        None if object == DATABASE => ObjectKind::Database,
+        None if catalog.is_database(object) => ObjectKind::Database,
         None => ObjectKind::Schema,
     }
 }

@@ -11,9 +11,7 @@ use crate::api::Tag;
 use crate::bind::names::{find_enum, find_relation, is_schema, is_temporary, no_schema, own_schema, shown};
 use crate::parse::lex::quoted;
 use crate::parse::set_schema::SetSchema;
-use scaledb_catalog::{
-    DATABASE, EnumDesc, ObjectKind, PUBLIC, Privileges, Relation, SchemaDesc, TableDesc, ViewDesc,
-};
+use scaledb_catalog::{EnumDesc, ObjectKind, PUBLIC, Privileges, Relation, SchemaDesc, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{AlterSchema, AlterSchemaOperation, ObjectName, ObjectNamePart, Owner, SchemaName};
@@ -32,7 +30,7 @@ impl<E: Engine> Session<E> {
         };
         let owner = owner.map(|owner| owner_name(&Owner::Ident(owner.clone())));
         let owner = owner.map(|owner| self.role_of(&owner)).transpose()?;
-        self.state.check_privilege(ObjectKind::Database, DATABASE, Privileges::CREATE)?;
+        self.state.check_privilege(ObjectKind::Database, self.state.database.oid, Privileges::CREATE)?;
         if let Some(owner) = owner {
             self.check_member(owner)?;
         }
@@ -74,7 +72,11 @@ impl<E: Engine> Session<E> {
                 AlterSchemaOperation::Rename { name: to } => {
                     let oid = self.state.catalog.schema_oid(&name).unwrap_or(0);
                     self.state.check_owner(oid)?;
-                    self.state.check_privilege(ObjectKind::Database, DATABASE, Privileges::CREATE)?;
+                    self.state.check_privilege(
+                        ObjectKind::Database,
+                        self.state.database.oid,
+                        Privileges::CREATE,
+                    )?;
                     self.rename_schema(&name, &schema_name(to)?)?;
                 }
                 AlterSchemaOperation::OwnerTo { owner } => {

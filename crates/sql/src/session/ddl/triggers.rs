@@ -244,12 +244,27 @@ impl<E: Engine> Session<E> {
         if let Some(name) = &enable.name {
             Self::trigger_named(&table, name)?;
         }
+        let table = if enable.references { self.enable_references(table, enable.enabled)? } else { table };
         let names = |trigger: &TriggerDesc| enable.name.as_ref().is_none_or(|name| trigger.name == *name);
         self.change_triggers(&table, |triggers| {
             let named = triggers.iter_mut().filter(|trigger| names(trigger));
             named.for_each(|trigger| trigger.enabled = enable.enabled);
         })?;
         Ok(tag)
+    }
+
+    /// Foreign keys of a table, and those that refer to it, are looked at from here on, or not any more. Its descriptor.
+    fn enable_references(&mut self, table: Arc<TableDesc>, enabled: bool) -> Result<Arc<TableDesc>> {
+        let has_some =
+            !table.foreign_keys.is_empty() || !self.state.catalog.references_to(table.oid).is_empty();
+        if enabled != table.references_off || !has_some {
+            return Ok(table);
+        }
+        let what = "permission denied: foreign keys are disabled by superusers only";
+        self.state.check_superuser(what)?;
+        let desc = Arc::new(TableDesc { references_off: !enabled, ..(*table).clone() });
+        self.put(Relation::Table(desc.clone()))?;
+        Ok(desc)
     }
 
     /// Drops the triggers that name a column; without `cascade` it stays.

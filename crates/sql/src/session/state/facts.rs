@@ -1,5 +1,6 @@
 //! What the system catalogs show of a session and its database.
 
+use super::super::settings::{kind_of, number_and_unit};
 use super::SessionState;
 use crate::activity::Known;
 use crate::bind::Lookup;
@@ -58,6 +59,10 @@ impl<E: Engine> Facts for SessionState<E> {
         self.shared.engine.memory().bytes
     }
 
+    fn size_of_database(&self, oid: u32) -> u64 {
+        self.shared.size_of_database(oid)
+    }
+
     fn reclamation(&self) -> (Reclamation, Vec<(u32, Known)>) {
         self.shared.reclamation()
     }
@@ -75,7 +80,21 @@ impl<E: Engine> Facts for SessionState<E> {
     }
 
     fn settings(&self) -> Vec<(String, String)> {
-        self.settings.borrow().all()
+        let mut all = self.settings.borrow().all();
+        for (name, value) in &mut all {
+            if let Some(mode) = self.modes.get().shown(name) {
+                mode.clone_into(value);
+            }
+        }
+        all
+    }
+
+    fn kind_of_setting(&self, name: &str) -> &'static str {
+        kind_of(name)
+    }
+
+    fn number_of_setting(&self, name: &str, value: &str) -> Option<(String, &'static str)> {
+        number_and_unit(name, value)
     }
 
     fn statement(&self, number: Number) -> Option<Arc<str>> {
@@ -87,7 +106,11 @@ impl<E: Engine> Facts for SessionState<E> {
     }
 
     fn names(&self) -> (&str, &str) {
-        (self.identity.login_name(), &self.database)
+        (self.identity.login_name(), &self.database_name)
+    }
+
+    fn first_database(&self) -> &str {
+        self.shared.first_name()
     }
 
     fn identity(&self) -> &Identity {
@@ -102,6 +125,6 @@ impl<E: Engine> Facts for SessionState<E> {
     }
 
     fn locks(&self) -> &Locks {
-        &self.shared.locks
+        &self.database.locks
     }
 }

@@ -32,8 +32,8 @@ impl<E: Engine> Host for SessionState<E> {
             "nextval" | "currval" | "lastval" | "setval" => self.sequence_call(function.name, args),
             "current_setting" => {
                 let Some(name) = text(0) else { return Ok(Value::Null) };
-                match self.settings.borrow().get(&name.to_lowercase()) {
-                    Ok(value) => Ok(Value::text(value)),
+                match self.value_of_setting(name) {
+                    Ok(value) => Ok(Value::from(value)),
                     Err(_) if args.get(1).is_some_and(Value::is_true) => Ok(Value::Null),
                     Err(error) => Err(error),
                 }
@@ -78,10 +78,11 @@ impl<E: Engine> Host for SessionState<E> {
                 Ok(Value::text(""))
             }
             "pg_listening_channels" => {
-                let channels = self.shared.hub.channels(self.id).into_iter().map(|name| Value::text(&*name));
+                let channels =
+                    self.database.hub.channels(self.id).into_iter().map(|name| Value::text(&*name));
                 Ok(Value::Array(Arc::new(scaledb_types::Array::new(Type::TEXT, channels.collect()))))
             }
-            "pg_notification_queue_usage" => Ok(Value::Float8(self.shared.hub.usage())),
+            "pg_notification_queue_usage" => Ok(Value::Float8(self.database.hub.usage())),
             "pg_backend_pid" => Ok(Value::Int4(self.id as i32)),
             "pg_cancel_backend" | "pg_terminate_backend" | "pg_reload_conf" => {
                 self.ask_server(function.name, args.first())

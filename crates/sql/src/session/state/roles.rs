@@ -286,8 +286,8 @@ impl<E: Engine> SessionState<E> {
         if object == PUBLIC_SCHEMA {
             return ("schema", PUBLIC.to_owned());
         }
-        if object == scaledb_catalog::DATABASE {
-            return ("database", self.database.clone());
+        if self.catalog.is_database(object) {
+            return ("database", self.name_of_database(object));
         }
         let schema = self.catalog.schemas().find(|desc| desc.oid == object);
         (kind.map_or("schema", ObjectKind::word), schema.map_or_else(String::new, |desc| desc.name.clone()))

@@ -52,7 +52,7 @@ impl<E: Engine> SessionState<E> {
     /// # Errors
     /// 25006; 0A000 for a plan that locks rows at a node of a cluster.
     pub(super) fn use_nested(&self, plan: &Plan) -> Result<()> {
-        if self.read_only.get() && (plan.writes || plan.locks.is_some()) {
+        if self.is_read_only() && (plan.lasting || plan.locks.is_some()) {
             let what = match plan.locks {
                 Some(statement) => format!("cannot execute {statement} in a read-only transaction"),
                 None => "cannot execute a statement that writes in a read-only transaction".to_owned(),

@@ -35,11 +35,18 @@ impl<E: Engine> SessionState<E> {
         column.is_some_and(|column| column.identity.is_some())
     }
 
+    /// Forgets what values the session has taken.
+    pub(crate) fn forget_sequences(&self) {
+        self.currents.borrow_mut().clear();
+        self.last.set(None);
+    }
+
     /// A call of a function of sequences.
     pub(super) fn sequence_call(&self, name: &str, args: &[Value]) -> Result<Value> {
         if name == "lastval" {
-            let last = self.last.get();
-            if let Some(oid) = last.filter(|oid| self.catalog.get(*oid).is_some()) {
+            // somebody may have dropped it since
+            let last = self.last.get().filter(|oid| self.catalog.get(*oid).is_some());
+            if let Some(oid) = last {
                 let any = Privileges::USAGE.and(Privileges::SELECT);
                 self.check_any_privilege(ObjectKind::Sequence, oid, any)?;
             }
@@ -54,7 +61,7 @@ impl<E: Engine> SessionState<E> {
         let Some(desc) = args.first().map_or(Ok(None), |arg| self.sequence_desc(arg))? else {
             return Ok(Value::Null);
         };
-        if self.read_only.get() && name != "currval" && !is_temporary(&desc.schema) {
+        if self.is_read_only() && name != "currval" && !is_temporary(&desc.schema) {
             let what = format!("cannot execute {name}() in a read-only transaction");
             return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));
         }

@@ -165,6 +165,10 @@ impl<E: Engine> Lookup for SessionState<E> {
         self.shared.statistics_of(table)
     }
 
+    fn database(&self) -> Option<&str> {
+        Some(&self.database_name)
+    }
+
     fn absent(&self, name: &str) -> Option<String> {
         self.shared.absent.lock().get(name).cloned()
     }
@@ -175,10 +179,15 @@ impl<E: Engine> Lookup for SessionState<E> {
         }
         let table = self.table(oid)?;
         let mut references = Vec::new();
+        let mut referred = Vec::new();
+        // ALTER TABLE .. DISABLE TRIGGER ALL
+        if table.desc.references_off {
+            self.keys.borrow_mut().insert(oid, Keys::default());
+            return Ok(Keys::default());
+        }
         for number in 0..table.desc.foreign_keys.len() {
             references.push(self.foreign_key(&table, number)?);
         }
-        let mut referred = Vec::new();
         for reference in self.catalog.references_to(oid) {
             let from = self.table(reference.from.oid)?;
             referred.push(self.foreign_key(&from, reference.number)?);

@@ -67,14 +67,14 @@ impl<E: Engine> Session<E> {
             worker.rollback();
             self.transaction.commits = shared.commits();
             worker.begin(TxnKind::ReadWrite).map_err(crate::error::plain)?;
-            if !shared.is_newest(worker)? {
+            if !shared.is_newest(&self.state.database, worker)? {
                 return Err(crate::error::changed_definition());
             }
         } else {
             // behind a savepoint, too: what was committed since its begin may not be seen
             self.transaction.ran = true;
         }
-        if self.transaction.version == Some(shared.version()) {
+        if self.transaction.version == Some(self.state.database.version()) {
             Ok(())
         } else {
             Err(crate::error::changed_definition())

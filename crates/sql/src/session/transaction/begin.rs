@@ -9,7 +9,7 @@ use std::cell::Cell;
 impl<E: Engine> Session<E> {
     /// Begins the engine's transaction, unless it runs.
     pub(in crate::session) fn ensure_begun(&mut self) -> Result<()> {
-        self.state.read_only.set(self.transaction.is_read_only());
+        self.state.modes.set(self.transaction.effective_modes());
         if self.transaction.has_begun() {
             return Ok(());
         }
@@ -34,9 +34,9 @@ impl<E: Engine> Session<E> {
     fn begin_at_newest_catalog(&mut self, worker: &mut E::Worker) -> Result<TxnKind> {
         let mut kind = self.kind_to_begin();
         loop {
-            let version = self.state.shared.version();
+            let version = self.state.database.version();
             if self.state.catalog.version != version {
-                let catalog = self.state.shared.catalog();
+                let catalog = self.state.database.catalog();
                 self.state.use_catalog(catalog);
             }
             // borrowed: a count of its owners would be written by every transaction of every session
@@ -48,7 +48,7 @@ impl<E: Engine> Session<E> {
                 false => worker.begin(kind),
             };
             if shared.is_shared && begun.is_ok() && !self.has_newest_catalog(worker)? {
-                shared.read_again(worker)?;
+                shared.read_again(&self.state.database, worker)?;
                 continue;
             }
             if matches!(begun, Err(scaledb_base::Error::SnapshotNotReady)) {
@@ -59,7 +59,10 @@ impl<E: Engine> Session<E> {
             }
             // A snapshot is later than the catalog that it is read with, and may not be so by a change. The gate first:
             // one that has committed has closed it, and opens it behind the new version.
-            if !kind.is_snapshot() || begun.is_err() || shared.gate.is_open() && shared.version() == version {
+            if !kind.is_snapshot()
+                || begun.is_err()
+                || shared.gate.is_open() && self.state.database.version() == version
+            {
                 return begun.map(|()| kind).map_err(crate::error::plain);
             }
             worker.rollback();
@@ -72,6 +75,8 @@ impl<E: Engine> Session<E> {
         let modes = &self.transaction;
         let deferrable = modes.modes.deferrable.or(modes.defaults.deferrable).unwrap_or(false);
         match modes.is_read_only() {
+            // it may write its temporary tables
+            true if self.state.has_temporary && !deferrable => TxnKind::ReadWrite,
             true if deferrable => TxnKind::Deferrable,
             // one of several statements would conflict with any writer, and might never commit beside many
             true if !modes.is_alone() => TxnKind::Present,
@@ -82,7 +87,7 @@ impl<E: Engine> Session<E> {
 
     /// Whether the transaction that has begun reads the catalog that this node knows; it is rolled back if not.
     fn has_newest_catalog(&self, worker: &mut E::Worker) -> Result<bool> {
-        let newest = self.state.shared.is_newest(worker);
+        let newest = self.state.shared.is_newest(&self.state.database, worker);
         if !matches!(newest, Ok(true)) {
             worker.rollback();
         }

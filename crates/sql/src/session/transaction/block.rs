@@ -55,13 +55,32 @@ impl<E: Engine> Session<E> {
                 self.warn_no_transaction();
                 Ok(true)
             }
-            _ => self.commit().map(|()| true),
+            Block::Implicit => {
+                self.warn_no_transaction();
+                self.commit().map(|()| true)
+            }
+            Block::Explicit => self.commit().map(|()| true),
         }
+    }
+
+    /// PREPARE TRANSACTION, which ends the transaction in any case. The words of its tag, if it does without an error.
+    ///
+    /// # Errors
+    /// 55000: there are no prepared transactions.
+    pub(in crate::session) fn prepare_transaction(&mut self) -> Result<&'static str> {
+        let block = self.transaction.block;
+        self.rollback_block();
+        if block != Block::Explicit {
+            return Ok("ROLLBACK");
+        }
+        let what = "prepared transactions are disabled";
+        Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what)
+            .detail("A transaction is committed by the session that began it."))
     }
 
     /// ROLLBACK of a block.
     pub(in crate::session) fn rollback_block(&mut self) {
-        if self.transaction.block == Block::None {
+        if matches!(self.transaction.block, Block::None | Block::Implicit) {
             self.warn_no_transaction();
         }
         self.rollback();

@@ -55,7 +55,7 @@ impl<E: Engine> Session<E> {
         self.state.settings.borrow_mut().rollback_to(0);
         self.state.pending.borrow_mut().clear();
         if self.transaction.changed {
-            let catalog = self.state.shared.catalog();
+            let catalog = self.state.database.catalog();
             self.use_former(catalog);
         }
         self.drop_indexes(false);
@@ -68,7 +68,7 @@ impl<E: Engine> Session<E> {
     /// Goes back to a catalog from before changes of this transaction.
     pub(in crate::session) fn use_former(&mut self, catalog: Arc<Catalog>) {
         let shared = &self.state.shared;
-        shared.sequences.forget(&shared.store, self.state.catalog.values_gone(&catalog));
+        shared.sequences.forget(&self.state.database.store, self.state.catalog.values_gone(&catalog));
         self.state.use_catalog(catalog);
         self.cache.clear();
     }
@@ -96,6 +96,10 @@ impl<E: Engine> Session<E> {
         transaction.savepoints.clear();
         transaction.deferred.clear();
         transaction.changed = false;
+        transaction.made = None;
+        for database in transaction.closed.drain(..) {
+            database.close(false);
+        }
         transaction.time = None;
         self.constraints.all = None;
         self.constraints.named.clear();

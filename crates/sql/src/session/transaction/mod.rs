@@ -9,12 +9,15 @@ mod end;
 
 use super::Session;
 use super::savepoint::Mark;
+use super::settings::Settings;
 use crate::api::Status;
 use crate::bind::Lookup;
 use crate::exec::late::Check;
 use crate::parse::utility::{Isolation, Modes};
+use crate::shared::PerDatabase;
 use crate::trace::Number;
 use scaledb_base::TableId;
+use scaledb_catalog::Store;
 use scaledb_engine::{Engine, TableInfo};
 use scaledb_notify::Ticket;
 use scaledb_types::Result;
@@ -53,7 +56,7 @@ pub(super) struct Transaction {
     /// Its place among those that have something to say, once it has committed.
     pub(super) ticket: Option<Ticket>,
     pub(super) modes: Modes,
-    /// Modes of the next ones: SET SESSION CHARACTERISTICS.
+    /// What the settings say of transactions that do not.
     pub(super) defaults: Modes,
     /// The engine's transaction has begun, with this version of the catalog.
     pub(super) version: Option<u64>,
@@ -83,6 +86,10 @@ pub(super) struct Transaction {
     pub(super) added: Vec<Added>,
     /// Indexes of the engine that nothing names after its commit.
     pub(super) gone: Vec<TableId>,
+    /// The database that it makes: where its catalog is kept.
+    pub(super) made: Option<Store>,
+    /// Databases that it keeps sessions from until its end.
+    pub(super) closed: Vec<Arc<PerDatabase>>,
     /// Whether it has changed the catalog.
     pub(super) changed: bool,
     /// When it began, for `now()`.
@@ -176,26 +183,16 @@ impl Transaction {
         let used = self.touched.iter().rev().find(|(oid, ..)| *oid == table);
         used.map(|(.., statement)| *statement).filter(|statement| *statement > 0).unwrap_or(self.statement)
     }
+}
 
-    pub(super) fn set_defaults(&mut self, modes: Modes) {
-        merge(&mut self.defaults, modes);
-    }
-
-    /// What SHOW answers for the modes.
-    pub(super) fn mode(&self, name: &str) -> Option<String> {
-        let on = |on: bool| if on { "on" } else { "off" }.to_owned();
-        Some(match name {
-            "transaction_read_only" => on(self.is_read_only()),
-            "transaction_deferrable" => {
-                on(self.modes.deferrable.or(self.defaults.deferrable).unwrap_or(false))
-            }
-            "transaction_isolation" => {
-                let level =
-                    self.modes.isolation.or(self.defaults.isolation).unwrap_or(Isolation::Serializable);
-                level.name().to_owned()
-            }
-            _ => return None,
-        })
+/// What settings say of transactions that do not.
+pub(super) fn modes_by_default(settings: &Settings) -> Modes {
+    let on = |name: &str| settings.get(name).is_ok_and(|value| value == "on");
+    let level = settings.get("default_transaction_isolation").unwrap_or_default();
+    Modes {
+        read_only: Some(on("default_transaction_read_only")),
+        deferrable: Some(on("default_transaction_deferrable")),
+        isolation: Isolation::ALL.into_iter().find(|known| known.name() == level),
     }
 }
 

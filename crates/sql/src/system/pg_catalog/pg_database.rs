@@ -1,9 +1,10 @@
-//! `pg_database`: the database.
+//! `pg_database`: the databases.
 
-use crate::system::Facts;
-use crate::system::oids::{DATABASE, TABLESPACE};
+use crate::system::databases::Named;
+use crate::system::oids::TABLESPACE;
 use crate::system::privileges::changed;
 use crate::system::table::{Row, SystemCatalog, TEXTS};
+use crate::system::{Facts, databases};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
@@ -19,19 +20,21 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    let (_, database) = facts.names();
-    Ok(vec![
+    let row = |database: Named| {
+        let desc = database.desc.as_deref();
         Row::of(&TABLE)
-            .oid("oid", DATABASE)
-            .text("datname", database)
-            .oid("datdba", facts.catalog().owner_of(DATABASE))
-            .set("datacl", changed(facts, DATABASE))
+            .oid("oid", database.oid)
+            .text("datname", &database.name)
+            .oid("datdba", facts.catalog().owner_of(database.oid))
+            .set("datacl", changed(facts, database.oid))
             .int4("encoding", 6)
             .letter("datlocprovider", b'c')
-            .flag("datallowconn", true)
-            .int4("datconnlimit", -1)
+            .flag("datistemplate", desc.is_some_and(|desc| desc.is_template))
+            .flag("datallowconn", desc.is_none_or(|desc| desc.allow_connections))
+            .int4("datconnlimit", desc.map_or(-1, |desc| desc.connection_limit))
             .oid("dattablespace", TABLESPACE)
             .text("datcollate", "C")
-            .text("datctype", "C"),
-    ])
+            .text("datctype", "C")
+    };
+    Ok(databases::all(facts).into_iter().map(row).collect())
 }

@@ -1,4 +1,4 @@
-//! `pg_db_role_setting`: what the sessions of roles begin with.
+//! `pg_db_role_setting`: what the sessions of roles and databases begin with.
 
 use super::pg_roles::settings;
 use crate::system::Facts;
@@ -14,6 +14,12 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    let all = facts.catalog().roles().filter(|desc| !desc.settings.is_empty());
-    Ok(all.map(|desc| Row::of(&TABLE).oid("setrole", desc.oid).set("setconfig", settings(desc))).collect())
+    let catalog = facts.catalog();
+    let row = |database: u32, role: u32, all: &[(String, String)]| {
+        Row::of(&TABLE).oid("setdatabase", database).oid("setrole", role).set("setconfig", settings(all))
+    };
+    let of_roles = catalog.roles().map(|desc| (0, desc.oid, &desc.settings));
+    let of_databases = catalog.databases().map(|desc| (desc.oid, 0, &desc.settings));
+    let all = of_databases.chain(of_roles).filter(|(.., all)| !all.is_empty());
+    Ok(all.map(|(database, role, all)| row(database, role, all)).collect())
 }

@@ -1,7 +1,6 @@
 //! `pg_locks`: locks that are held or waited for.
 
 use crate::system::Facts;
-use crate::system::oids::DATABASE;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_locks::{Known, Tag};
 use scaledb_types::{Result, Type};
@@ -18,12 +17,13 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    Ok(facts.locks().all().into_iter().map(row_of).collect())
+    let database = facts.catalog().own_database();
+    Ok(facts.locks().all().into_iter().map(|known| row_of(database, known)).collect())
 }
 
 /// A row of pg_locks. A row of a table has a record instead of a page and a place in it: they are NULL.
-fn row_of(known: Known) -> Row {
-    let row = Row::of(&TABLE).oid("database", DATABASE);
+fn row_of(database: u32, known: Known) -> Row {
+    let row = Row::of(&TABLE).oid("database", database);
     let row = match known.tag {
         Tag::Row { table, .. } => row.text("locktype", "tuple").oid("relation", table),
         Tag::Table(table) => row.text("locktype", "relation").oid("relation", table),

@@ -64,15 +64,15 @@ fn made(row: Row, desc: &RoleDesc) -> Row {
         .flag("rolreplication", desc.replication)
         .flag("rolbypassrls", desc.bypass_rls)
         .int4("rolconnlimit", desc.connection_limit)
-        .set("rolconfig", settings(desc));
+        .set("rolconfig", settings(&desc.settings));
     desc.valid_until.into_iter().fold(row, |row, until| row.set("rolvaliduntil", Value::Timestamptz(until)))
 }
 
 /// What the sessions of a role begin with.
-pub(super) fn settings(desc: &RoleDesc) -> Value {
-    if desc.settings.is_empty() {
+pub(super) fn settings(all: &[(String, String)]) -> Value {
+    if all.is_empty() {
         return Value::Null;
     }
-    let each = desc.settings.iter().map(|(name, value)| Value::from(format!("{name}={value}")));
+    let each = all.iter().map(|(name, value)| Value::from(format!("{name}={value}")));
     Value::Array(Arc::new(Array::new(Type::TEXT, each.collect())))
 }

@@ -18,12 +18,15 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         .settings()
         .iter()
         .map(|(setting, value)| {
-            Row::of(&TABLE)
+            let row = Row::of(&TABLE)
                 .text("name", setting)
-                .text("setting", value)
                 .text("context", "user")
-                .text("vartype", "string")
-                .text("source", "default")
+                .text("vartype", facts.kind_of_setting(setting))
+                .text("source", "default");
+            match facts.number_of_setting(setting, value) {
+                Some((number, unit)) => row.text("setting", &number).text("unit", unit),
+                None => row.text("setting", value),
+            }
         })
         .collect())
 }

@@ -1,7 +1,7 @@
-//! `pg_shdescription`: what COMMENT ON ROLE has said.
+//! `pg_shdescription`: what COMMENT ON ROLE and DATABASE have said.
 
 use crate::system::Facts;
-use crate::system::oids::PG_AUTHID;
+use crate::system::oids::{PG_AUTHID, PG_DATABASE};
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
@@ -14,9 +14,12 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    let commented = facts.catalog().roles().filter_map(|desc| Some((desc.oid, desc.comment.as_ref()?)));
-    let row = |(oid, text): (u32, &String)| {
-        Row::of(&TABLE).oid("objoid", oid).oid("classoid", PG_AUTHID).text("description", text)
+    let catalog = facts.catalog();
+    let of_roles = catalog.roles().filter_map(|desc| Some((desc.oid, PG_AUTHID, desc.comment.as_ref()?)));
+    let of_databases =
+        catalog.databases().filter_map(|desc| Some((desc.oid, PG_DATABASE, desc.comment.as_ref()?)));
+    let row = |(oid, class, text): (u32, u32, &String)| {
+        Row::of(&TABLE).oid("objoid", oid).oid("classoid", class).text("description", text)
     };
-    Ok(commented.map(row).collect())
+    Ok(of_databases.chain(of_roles).map(row).collect())
 }

@@ -2,7 +2,7 @@
 
 use crate::system::Facts;
 use crate::system::table::{Row, SystemCatalog};
-use scaledb_catalog::{DATABASE, OWNER, READ_ALL_STATS};
+use scaledb_catalog::{OWNER, READ_ALL_STATS};
 use scaledb_types::{Result, Type, Value};
 
 // since when a session is idle is not told: every statement would look at the clock once more for it
@@ -29,8 +29,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             let role = facts.identity().role_named(facts.catalog(), &session.user).unwrap_or(OWNER);
             let seen = session.activity.look();
             let mut row = Row::of(&TABLE)
-                .oid("datid", DATABASE)
-                .text("datname", &session.database)
+                .oid("datid", session.database.0)
+                .text("datname", &session.database.1)
                 .int4("pid", id as i32)
                 .oid("usesysid", role)
                 .text("usename", &session.user)

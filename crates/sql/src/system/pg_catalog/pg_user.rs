@@ -33,7 +33,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             .flag("userepl", desc.replication)
             .flag("usebypassrls", desc.bypass_rls)
             .text("passwd", "********")
-            .set("useconfig", settings(desc));
+            .set("useconfig", settings(&desc.settings));
         desc.valid_until.into_iter().fold(row, |row, until| row.set("valuntil", Value::Timestamptz(until)))
     });
     Ok(std::iter::once(first).chain(others).collect())

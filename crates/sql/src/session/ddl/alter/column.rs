@@ -32,6 +32,7 @@ impl<E: Engine> Session<E> {
         }
         self.add_column_later(&mut desc, column)?;
         self.column_constraints(&mut desc, column)?;
+        self.column_references(&mut desc, column)?;
         self.check_expressions(&desc)?;
         let mut values = Self::identity(table);
         let default = match &desc.columns[desc.columns.len() - 1].default {

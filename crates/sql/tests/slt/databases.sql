@@ -1,0 +1,144 @@
+-- Databases: made, altered, dropped, and who may.
+drop database if exists sdb_a;
+drop database if exists sdb_b;
+drop database if exists "sdb C";
+drop role if exists dl_maker, dl_other, dl_plain;
+
+-- made
+create database sdb_a;
+create database sdb_a;
+create database sdb_b with owner = default template = template0 encoding = 'UTF8' lc_collate = 'C' lc_ctype = 'C' connection limit = 5 allow_connections = true is_template = false;
+create database "sdb C" encoding utf8 template template0 locale 'C';
+select datname, encoding, datistemplate, datallowconn, datconnlimit, datacl from pg_database where datname like 'sdb%' order by 1;
+select pg_encoding_to_char(encoding), datlocprovider from pg_database where datname = 'sdb_a';
+create database sdb_x connection limit -2;
+create database sdb_x connection limit = 'many';
+create database sdb_x allow_connections = maybe;
+create database sdb_x is_template = 5;
+create database sdb_x nonsense = 1;
+create database sdb_x owner = a owner = b;
+create database sdb_x owner = dl_nobody;
+create database sdb_x template = sdb_nothing;
+create database sdb_x tablespace = nowhere;
+create database sdb_x strategy = quickly;
+create database sdb_x connection = 5;
+create database sdb_x with;
+drop database sdb_x;
+create database;
+create database template1;
+create database sdb_x encoding = 'UTF8' strategy = wal_log tablespace = pg_default lc_collate = default;
+drop database sdb_x;
+begin;
+create database sdb_x;
+rollback;
+begin;
+drop database sdb_a;
+rollback;
+do $$ begin create database sdb_x; end $$;
+do $$ begin execute 'drop database sdb_a'; end $$;
+
+-- altered
+alter database sdb_a connection limit 3;
+alter database sdb_a with allow_connections false is_template true;
+select datname, datistemplate, datallowconn, datconnlimit from pg_database where datname like 'sdb%' order by 1;
+drop database sdb_a;
+alter database sdb_a is_template false allow_connections true connection limit -1;
+alter database sdb_a nonsense 5;
+alter database sdb_a connection limit -5;
+alter database sdb_a;
+alter database sdb_none connection limit 3;
+alter database sdb_none rename to sdb_other;
+alter database sdb_none owner to current_user;
+alter database sdb_none set work_mem = '5MB';
+alter database sdb_a rename to sdb_b;
+alter database sdb_a rename to sdb_renamed;
+alter database sdb_renamed rename to sdb_a;
+select current_database() = 'sdb_a';
+begin;
+alter database sdb_a connection limit 9;
+rollback;
+select datconnlimit from pg_database where datname = 'sdb_a';
+begin;
+alter database sdb_a connection limit 9;
+commit;
+select datconnlimit from pg_database where datname = 'sdb_a';
+
+-- settings
+alter database sdb_a set work_mem = '5MB';
+alter database sdb_a set search_path to a, "B c", public;
+alter database sdb_a set application_name to 'said';
+alter database sdb_a set work_mem to '6MB';
+select setconfig, setrole from pg_db_role_setting s join pg_database d on d.oid = setdatabase where datname = 'sdb_a';
+alter database sdb_a reset search_path;
+alter database sdb_a set work_mem to default;
+select setconfig, setrole from pg_db_role_setting s join pg_database d on d.oid = setdatabase where datname = 'sdb_a';
+alter database sdb_a reset all;
+select setconfig, setrole from pg_db_role_setting s join pg_database d on d.oid = setdatabase where datname = 'sdb_a';
+alter database sdb_a set nonsense_setting = 1;
+alter database sdb_a set work_mem = 'much';
+
+-- said of
+comment on database sdb_a is 'the first of them';
+comment on database sdb_none is 'nothing';
+select shobj_description(oid, 'pg_database') from pg_database where datname like 'sdb%' order by datname;
+select description from pg_shdescription join pg_database d on d.oid = objoid where datname = 'sdb_a' and classoid = 'pg_database'::regclass;
+comment on database sdb_a is null;
+select shobj_description(oid, 'pg_database') from pg_database where datname = 'sdb_a';
+
+-- who may
+create role dl_maker createdb;
+create role dl_other;
+create role dl_plain;
+set role dl_plain;
+create database sdb_x;
+drop database sdb_a;
+alter database sdb_a connection limit 4;
+alter database sdb_a rename to sdb_x;
+alter database sdb_a owner to dl_plain;
+alter database sdb_a set work_mem = '5MB';
+comment on database sdb_a is 'not mine';
+set role dl_maker;
+create database sdb_x owner dl_other;
+create database sdb_x;
+select pg_get_userbyid(datdba) from pg_database where datname = 'sdb_x';
+alter database sdb_x set work_mem = '5MB';
+comment on database sdb_x is 'mine';
+alter database sdb_x owner to dl_other;
+alter database sdb_x rename to sdb_y;
+reset role;
+grant dl_other to dl_maker;
+set role dl_maker;
+alter database sdb_y owner to dl_other;
+select pg_get_userbyid(datdba), datacl from pg_database where datname = 'sdb_y';
+reset role;
+select has_database_privilege('dl_plain', 'sdb_y', 'connect'), has_database_privilege('dl_plain', 'sdb_y', 'create'), has_database_privilege('dl_other', 'sdb_y', 'create');
+revoke connect on database sdb_y from public;
+grant create, connect on database sdb_y, sdb_a to dl_plain with grant option;
+select datname, replace(array_to_string(datacl, ','), current_user, 'me') from pg_database where datname like 'sdb\__' order by 1;
+select has_database_privilege('dl_plain', 'sdb_y', 'connect with grant option'), has_database_privilege('dl_plain', 'sdb_y', 'create'), has_database_privilege('dl_maker', 'sdb_b', 'temp');
+select has_database_privilege('dl_plain', 'sdb_none', 'connect');
+grant connect on database sdb_none to dl_plain;
+grant select on database sdb_a to dl_plain;
+drop role dl_plain;
+drop role dl_other;
+revoke all on database sdb_y, sdb_a from dl_plain;
+drop role dl_plain;
+reassign owned by dl_other to dl_maker;
+select pg_get_userbyid(datdba) from pg_database where datname = 'sdb_y';
+drop owned by dl_maker;
+select count(*) from pg_database where datname = 'sdb_y';
+drop role dl_other;
+drop role dl_maker;
+
+-- dropped
+drop database sdb_y;
+drop database sdb_y;
+drop database if exists sdb_y;
+drop database sdb_a with (force);
+drop database sdb_b (force);
+drop database sdb_b (forced);
+drop database sdb_b with;
+drop database "sdb C";
+drop database if exists sdb_none with (force);
+drop role if exists dl_maker;
+select datname from pg_database where datname like 'sdb%';
