@@ -244,6 +244,9 @@ pub struct ForeignKeyDesc {
     pub referred: Vec<i16>,
     /// When a row referred to is deleted.
     pub on_delete: Action,
+    /// Which columns that sets, if it sets columns; all if none are named.
+    #[serde(default)]
+    pub on_delete_sets: Vec<i16>,
     /// When a key referred to changes.
     pub on_update: Action,
     /// `MATCH FULL`: all columns are NULL, or none.
@@ -289,6 +292,9 @@ pub struct TableDesc {
     /// ALTER TABLE .. DISABLE TRIGGER ALL: its foreign keys are not looked at, nor those that refer to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub references_off: bool,
+    /// PostgreSQL's storage parameters, `name=value` each: they are kept for those who ask, and change nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<String>,
     /// What makes it a materialized view, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub materialized: Option<MaterializedDesc>,
@@ -356,6 +362,7 @@ impl TableDesc {
             foreign_keys: Vec::new(),
             triggers: Vec::new(),
             references_off: false,
+            parameters: Vec::new(),
             materialized: None,
             comments: Vec::new(),
         }
@@ -459,6 +466,11 @@ impl TableDesc {
     }
 }
 
+/// What a sequence caches unless something else is said.
+fn one() -> i64 {
+    1
+}
+
 /// A sequence. Its last value lives apart: taking one is not part of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceDesc {
@@ -480,6 +492,9 @@ pub struct SequenceDesc {
     pub max: i64,
     /// Whether it begins anew at its end.
     pub cycle: bool,
+    /// `CACHE`: it is kept for those who ask, and changes nothing.
+    #[serde(default = "one")]
+    pub cache: i64,
     /// The table and column that it goes with when they are dropped.
     pub owned_by: Option<(u32, i16)>,
     /// Under which number its last value is noted: its oid, until it is restarted. A restart takes another number, so

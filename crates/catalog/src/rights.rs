@@ -82,6 +82,19 @@ impl Catalog {
         for object in gone {
             self.access.remove(&object);
         }
+        let dropped = |access: &AccessDesc, attnum: i16| {
+            self.table(access.object).is_some_and(|table| table.position(attnum).is_none())
+        };
+        let of_dropped = |access: &&Arc<AccessDesc>| access.columns.iter().any(|(n, _)| dropped(access, *n));
+        let mut columns: Vec<AccessDesc> =
+            self.access.values().filter(of_dropped).map(|access| (**access).clone()).collect();
+        for access in &mut columns {
+            let object = access.object;
+            if let Some(table) = self.table(object) {
+                access.columns.retain(|(attnum, _)| table.position(*attnum).is_some());
+            }
+        }
+        columns.into_iter().for_each(|access| self.put_access(access));
         let has_public = self.has_public();
         let is_gone = |schema: u32| !schemas.contains(&schema) && (schema != PUBLIC_SCHEMA || !has_public);
         let within_gone =

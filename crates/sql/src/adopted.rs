@@ -140,6 +140,7 @@ pub(crate) fn describe<W: Worker>(
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
         references_off: false,
+        parameters: Vec::new(),
         materialized: None,
     })));
     Ok(None)

@@ -99,8 +99,8 @@ impl<E: Engine> Database<E> {
     /// A session for a connection of `user` to the database called `name`, the first one or another.
     ///
     /// # Errors
-    /// 3D000: there is none of this name. 42501 for a role that may not CONNECT; 55000: it lets no session begin; 53300:
-    /// it has all that it may have; 55006: it is being dropped, or renamed.
+    /// 3D000: there is none of this name. 42501 for a role that may not CONNECT; 55000: it lets no session begin;
+    /// 53300: it has all that it may have; 55006: it is being dropped, or renamed.
     pub fn session_in(&self, user: &str, name: &str) -> Result<Session<E>> {
         let shared = &self.shared;
         let database = if name == shared.first_name() {

@@ -53,6 +53,7 @@ mod stored;
 mod supervisor;
 mod system;
 mod temporary;
+mod told;
 mod trace;
 mod workers;
 

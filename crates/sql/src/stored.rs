@@ -133,9 +133,9 @@ fn is_shared(ty: Type) -> bool {
         | Base::Regclass
         | Base::Regtype
         | Base::Regproc
-        | Base::Regprocedure
         | Base::Regnamespace
         | Base::Regrole
+        | Base::Regprocedure
         | Base::Int2vector
         | Base::Oidvector
         | Base::Unknown
@@ -182,9 +182,9 @@ mod tests {
             | Base::Regclass
             | Base::Regtype
             | Base::Regproc
-            | Base::Regprocedure
             | Base::Regnamespace
-            | Base::Regrole => {
+            | Base::Regrole
+            | Base::Regprocedure => {
                 return Some(Value::Oid(u32::MAX));
             }
             Base::Range(RangeType::Int4range | RangeType::Int8range | RangeType::Numrange) => "[-1,7)",

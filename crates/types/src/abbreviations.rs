@@ -53,12 +53,22 @@ pub(crate) const CHANGED: [(&str, &str); 50] = [
     ("yakst", "Asia/Yakutsk"), ("yakt", "Asia/Yakutsk"), ("yekt", "Asia/Yekaterinburg"),
 ];
 
+/// Those of clocks that are put forward. Sorted.
+#[rustfmt::skip]
+pub(crate) const FORWARD: [&str; 50] = [
+    "acdt", "acsst", "adt", "aedt", "aesst", "akdt", "almst", "awsst", "azost", "bdst", "brst", "bst",
+    "cadt", "cdt", "cest", "cetdst", "chadt", "clst", "easst", "edt", "eest", "eetdst", "egst", "fjst",
+    "fnst", "idt", "kdt", "kgst", "lhdt", "mdt", "mest", "mesz", "metdst", "msd", "must", "ndt", "nzdt",
+    "pdt", "pkst", "pmdt", "pyst", "sadt", "ulast", "uyst", "uzst", "wadt", "wdt", "wetdst", "wgst",
+    "yekst",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn abbreviations_are_sorted() {
-        assert!(FIXED.is_sorted() && CHANGED.is_sorted());
+        assert!(FIXED.is_sorted() && CHANGED.is_sorted() && FORWARD.is_sorted());
     }
 }

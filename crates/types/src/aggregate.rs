@@ -316,7 +316,7 @@ pub fn resolve_aggregate(name: &str, args: &[Type]) -> Result<ResolvedAggregate>
     let aggregate = aggregate.ok_or_else(|| SqlError::internal("an aggregate without a signature"))?;
     // the least `char(n)` is a `char(n)`
     let result = match args.first() {
-        Some(arg) if aggregate.extreme().is_some() && arg.same(result) => *arg,
+        Some(arg) if aggregate.extreme().is_some() && arg.same(result) => arg.of_result(),
         _ => result,
     };
     Ok(ResolvedAggregate { aggregate, args, result })

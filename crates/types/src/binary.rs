@@ -120,9 +120,9 @@ impl Value {
             | Base::Regclass
             | Base::Regtype
             | Base::Regproc
-            | Base::Regprocedure
             | Base::Regnamespace
-            | Base::Regrole => Self::Oid(u32::from_be_bytes(exact(bytes)?)),
+            | Base::Regrole
+            | Base::Regprocedure => Self::Oid(u32::from_be_bytes(exact(bytes)?)),
             Base::Int2vector | Base::Oidvector => array(bytes, ty, 0)?,
             Base::Range(range) => Self::Range(Arc::new(Range::from_binary(bytes, range)?)),
             Base::Enum(definition) => Self::Enum(definition.value(utf8(bytes)?)?),

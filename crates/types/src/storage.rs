@@ -151,9 +151,9 @@ impl Type {
             | Base::Regclass
             | Base::Regtype
             | Base::Regproc
-            | Base::Regprocedure
             | Base::Regnamespace
             | Base::Regrole
+            | Base::Regprocedure
             | Base::Enum(_) => Storage::Int8,
             Base::Numeric | Base::Bytea | Base::Jsonb | Base::Range(_) => Storage::Bytes,
             Base::Int2vector | Base::Oidvector | Base::Void | Base::Record => Storage::Bytes,

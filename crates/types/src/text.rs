@@ -299,9 +299,11 @@ impl Value {
             | Base::Regclass
             | Base::Regtype
             | Base::Regproc
-            | Base::Regprocedure
             | Base::Regnamespace
-            | Base::Regrole => Self::Oid(parse_oid(text, if ty.base == Base::Xid { "xid" } else { "oid" })?),
+            | Base::Regrole
+            | Base::Regprocedure => {
+                Self::Oid(parse_oid(text, if ty.base == Base::Xid { "xid" } else { "oid" })?)
+            }
             Base::Int2vector | Base::Oidvector => array_text::parse_vector(text, ty)?,
             Base::Range(range) => Self::Range(Arc::new(Range::parse(text, range, env)?)),
             Base::Enum(definition) => Self::Enum(definition.value(text)?),

@@ -37,9 +37,9 @@ pub enum Base {
     Regclass,
     Regtype,
     Regproc,
-    Regprocedure,
     Regnamespace,
     Regrole,
+    Regprocedure,
     Int2vector,
     Oidvector,
     /// A literal whose type its surroundings decide.
@@ -152,9 +152,9 @@ rows![
     (Regclass, "regclass", "regclass", (2205, 2210), 4, C::Numeric, false),
     (Regtype, "regtype", "regtype", (2206, 2211), 4, C::Numeric, false),
     (Regproc, "regproc", "regproc", (24, 1008), 4, C::Numeric, false),
-    (Regprocedure, "regprocedure", "regprocedure", (2202, 2207), 4, C::Numeric, false),
     (Regnamespace, "regnamespace", "regnamespace", (4089, 4090), 4, C::Numeric, false),
     (Regrole, "regrole", "regrole", (4096, 4097), 4, C::Numeric, false),
+    (Regprocedure, "regprocedure", "regprocedure", (2202, 2207), 4, C::Numeric, false),
     (Int2vector, "int2vector", "int2vector", (22, 1006), -1, C::Array, false),
     (Oidvector, "oidvector", "oidvector", (30, 1013), -1, C::Array, false),
     (Unknown, "unknown", "unknown", (705, 0), -2, C::Unknown, false),
@@ -232,9 +232,9 @@ types!(
     REGCLASS = Regclass,
     REGTYPE = Regtype,
     REGPROC = Regproc,
-    REGPROCEDURE = Regprocedure,
     REGNAMESPACE = Regnamespace,
     REGROLE = Regrole,
+    REGPROCEDURE = Regprocedure,
     INT2VECTOR = Int2vector,
     OIDVECTOR = Oidvector,
     UNKNOWN = Unknown,
@@ -284,6 +284,12 @@ impl Type {
     #[must_use]
     pub const fn plain(self) -> Self {
         self.with_typmod(-1)
+    }
+
+    /// The type as functions return it: without its modifier. Only `char(n)` keeps its length, as values are kept
+    /// without the blanks that it says they end with.
+    pub fn of_result(self) -> Self {
+        if self.base == Base::Bpchar { self } else { self.plain() }
     }
 
     /// Whether two types differ in nothing but modifiers.
@@ -378,9 +384,9 @@ impl Type {
                     | Base::Regclass
                     | Base::Regtype
                     | Base::Regproc
-                    | Base::Regprocedure
                     | Base::Regnamespace
                     | Base::Regrole
+                    | Base::Regprocedure
             )
     }
 

@@ -38,6 +38,25 @@ enum Name {
     Changed(String),
 }
 
+/// The database of the crate, not that of the machine: answers are the same everywhere.
+static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+
+/// The names of the tz database.
+pub fn names() -> Vec<String> {
+    DATABASE.available().map(|name| name.to_string()).collect()
+}
+
+/// The abbreviations, in lower case, each with its offset at a time in UTC, and whether it means clocks that are put
+/// forward.
+pub fn abbreviations(utc_micros: i64) -> Vec<(&'static str, i32, bool)> {
+    let fixed = abbreviations::FIXED.into_iter();
+    let changed = abbreviations::CHANGED
+        .into_iter()
+        .map(|(name, _)| (name, Zone::abbreviated(name).map_or(0, |zone| zone.offset_at(utc_micros))));
+    let forward = |name: &str| abbreviations::FORWARD.binary_search(&name).is_ok();
+    fixed.chain(changed).map(|(name, seconds)| (name, seconds, forward(name))).collect()
+}
+
 impl Zone {
     /// UTC.
     pub fn utc() -> Self {
@@ -49,8 +68,6 @@ impl Zone {
         if name.eq_ignore_ascii_case("utc") {
             return Some(Self::utc());
         }
-        // the database of the crate, not that of the machine: answers are the same everywhere
-        static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
         Some(Self { zone: DATABASE.get(name).ok()?, name: Name::Database })
     }
 
@@ -113,6 +130,11 @@ impl Zone {
             TimeZone::posix(&format!("{text}{rule}")).ok()?
         };
         Some(Self { zone, name: Name::Posix(text) })
+    }
+
+    /// Whether clocks are put forward at a time in UTC.
+    pub fn is_dst_at(&self, utc_micros: i64) -> bool {
+        self.zone.to_offset_info(instant(utc_micros)).dst().is_dst()
     }
 
     /// The name, as `SHOW TimeZone` prints it.

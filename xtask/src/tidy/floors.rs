@@ -21,7 +21,7 @@ const HOUSES: &[House] = &[House {
     modules: &[
         // what all of it stands on
         "trace", "api", "patience", "presets", "supervisor", "cancel", "temporary", "memory", "error", "gate", "workers",
-        "activity", "identity", "reclamation", "sequence", "pins", "stored", "adopted",
+        "activity", "told", "identity", "reclamation", "sequence", "pins", "stored", "adopted",
         // text, to a syntax tree
         "parse",
         // what plans are made of, and their making

@@ -6,7 +6,7 @@ use super::lock::Shape;
 use super::scope::Grouping;
 use super::select_list::check_width;
 use super::tail::check_distinct_on;
-use super::{Binder, Output, unsupported};
+use super::{Binder, Output};
 use crate::plan::expr::Expr;
 use crate::plan::{Aggregate, SetItem, Slot, SortKey, Window};
 use scaledb_types::{Result, SqlError, SqlState};
@@ -57,13 +57,8 @@ impl Binder<'_> {
             _ => None,
         };
         self.unused_windows()?;
+        let groups = self.group_by(&select.group_by, &mut output)?;
         let sets = self.scope().sets.take().unwrap_or_default();
-        let groups = self.group_by(&select.group_by, &output)?;
-        let made =
-            |group: &Expr| matches!(group, Expr::Slot(slot) if sets.iter().any(|set| set.makes(*slot)));
-        if groups.keys.iter().any(made) {
-            return Err(unsupported("a set-returning function in GROUP BY"));
-        }
         if let Some(on) = &distinct_on {
             check_distinct_on(on, &order)?;
             if unordered {
@@ -259,6 +254,23 @@ impl Clauses {
         let sets = self.sets.iter().flat_map(|set| set.call.args());
         let computed = self.computed.iter().map(|(expr, _)| expr);
         output.chain(order).chain(sets).chain(computed).chain(self.distinct_on.iter().flatten())
+    }
+
+    /// Takes the calls of set-returning functions that rows are grouped by: they make the rows that are grouped.
+    pub(super) fn take_grouped_sets(&mut self) -> Vec<SetItem> {
+        let mut grouped = vec![false; self.sets.len()];
+        let mut read: Vec<&Expr> = self.groups.keys.iter().collect();
+        while let Some(expr) = read.pop() {
+            for (set, grouped) in self.sets.iter().zip(&mut grouped) {
+                let mut reads = false;
+                expr.slots(&mut |slot| reads |= set.makes(slot));
+                if reads && !std::mem::replace(grouped, true) {
+                    read.extend(set.call.args());
+                }
+            }
+        }
+        let mut grouped = grouped.into_iter();
+        self.sets.extract_if(.., |_| grouped.next().unwrap_or(false)).collect()
     }
 
     /// Takes the calls of set-returning functions that come after DISTINCT ON: for rows that it drops no function is

@@ -159,8 +159,10 @@ pub(super) fn common_of<'t>(list: impl IntoIterator<Item = &'t Typed>, what: &st
     };
     let (nulls, mut types): (Vec<&Typed>, Vec<&Typed>) = list.into_iter().partition(|typed| is_null(typed));
     if types.is_empty() {
-        types = nulls;
+        types = nulls.clone();
     }
     let types: Vec<Type> = types.into_iter().map(|typed| typed.ty).collect();
-    common_type(&types, what)
+    let common = common_type(&types, what)?;
+    // a NULL has no modifier, and so they do not have one in common; COALESCE passes it over
+    Ok(if nulls.is_empty() || what == "COALESCE" { common } else { common.of_result() })
 }

@@ -136,7 +136,10 @@ impl Binder<'_> {
             Ast::CompoundFieldAccess { root, access_chain } => self.accesses(root, access_chain),
             Ast::Prefixed { value, .. } => self.expr(value),
             Ast::Tuple(parts) => self.row_constructor(parts),
-            Ast::QualifiedWildcard(..) if let Some(row) = self.row_value(ast, RowForm::Record)? => Ok(row),
+            Ast::QualifiedWildcard(name, _) => match self.row_value(ast, RowForm::Record)? {
+                Some(row) => Ok(row),
+                None => self.only_column(name)?.ok_or_else(|| no_such_expression(ast)),
+            },
             other => Err(no_such_expression(other)),
         }
     }
@@ -234,9 +237,9 @@ impl Binder<'_> {
                 .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
         }
         let (exprs, element) = self.unify(list, "ARRAY")?;
-        let element = element.plain();
         let ty = if element.array { Some(element) } else { element.to_array() };
         let ty = ty.ok_or_else(|| unsupported(format!("an array of {element}")))?;
+        let element = element.of_result();
         Ok(Typed::new(Expr::Array(element, exprs), ty))
     }
 }

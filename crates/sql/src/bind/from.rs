@@ -6,8 +6,10 @@ use super::with::{Reading, Stage};
 use super::{Binder, CteDef, Typed, unsupported};
 use crate::functions::{SetFn, of_records};
 use crate::parse::marked;
+use crate::parse::reserved::not_a_name;
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Held, Leaf, Tree};
+use crate::plan::window::{Frame, OwnFn, Window, WindowFn};
 use crate::plan::{Computed, Label, Node, SetCall, SetItem, Slot};
 use scaledb_catalog::Relation;
 use scaledb_types::func::{Form, JsonRecords};
@@ -223,6 +225,10 @@ impl Binder<'_> {
                 self.set_function("unnest", arrays, alias.as_ref(), *with_ordinality)?
             }
             TableFactor::Derived { lateral, subquery, alias, .. } => {
+                // views may have been made without
+                if alias.is_none() && matches!(self.naming, Naming::Statement) {
+                    return Err(no_alias(subquery));
+                }
                 // a query in FROM does not see its neighbours, unless it is lateral
                 let hidden = (!lateral).then(|| {
                     let scope = self.scope();
@@ -282,6 +288,9 @@ impl Binder<'_> {
             ..ScopeTable::default()
         };
         if let Some(alias) = alias {
+            if alias.name.quote_style == Some('\'') {
+                return Err(not_a_name(&alias.name));
+            }
             table.name = fold(&alias.name);
             table.schema = None;
             if alias.columns.len() > columns.len() {
@@ -292,6 +301,9 @@ impl Binder<'_> {
                     alias.columns.len()
                 );
                 return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what));
+            }
+            if schema.is_some() && !alias.columns.is_empty() {
+                table.row_names = Some(columns.iter().map(|column| column.name.clone()).collect());
             }
             for (column, alias) in columns.iter_mut().zip(&alias.columns) {
                 column.name = fold(&alias.name);
@@ -518,8 +530,7 @@ impl Binder<'_> {
         let name = super::expr::last_name(name)?;
         let mut bound = Vec::new();
         for arg in args {
-            let arg = super::function::plain_arg(arg)?;
-            bound.push(self.expr(arg)?);
+            bound.push(self.arg(arg)?);
         }
         if let (Some(function), 1) = (of_records(&name), bound.len()) {
             return self.records(function, bound, alias, ordinality);
@@ -605,9 +616,6 @@ impl Binder<'_> {
         {
             return self.set_function(&name, args, alias, ordinality);
         }
-        if ordinality {
-            return Err(unsupported("WITH ORDINALITY of several functions in ROWS FROM"));
-        }
         let (mut sets, mut columns, mut all, mut outer) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (name, args) in calls {
             let (call, result) = self.set_call(&name, args)?;
@@ -622,8 +630,18 @@ impl Binder<'_> {
             sets.push(SetItem { call, slots, row: None });
         }
         outer.iter().for_each(|&slot| self.used[slot] = true);
+        let mut node = Node::ProjectSet { input: Box::new(Node::Result), sets };
+        if ordinality {
+            let slot = self.slot();
+            self.used[slot] = true;
+            columns.push(column("ordinality", Type::INT8, slot));
+            let function = WindowFn::Own(OwnFn::RowNumber, Vec::new());
+            let (partition, order, frame) = (Vec::new(), Vec::new(), Frame::DEFAULT);
+            let windows = vec![Window { function, partition, order, frame, slot }];
+            node = Node::WindowAgg { input: Box::new(node), windows, carry: all.clone() };
+            all.push(slot);
+        }
         self.add_table(None, alias, "", columns)?;
-        let node = Node::ProjectSet { input: Box::new(Node::Result), sets };
         Ok(Tree::Leaf(Leaf::lateral(node, all, outer)))
     }
 
@@ -695,4 +713,15 @@ enum Kind {
     Left,
     Right,
     Full,
+}
+
+/// 42601: a query in FROM without an alias.
+#[cold]
+fn no_alias(query: &sqlparser::ast::Query) -> SqlError {
+    let (what, form) = match &*query.body {
+        sqlparser::ast::SetExpr::Values(_) => ("VALUES", "VALUES"),
+        _ => ("subquery", "SELECT"),
+    };
+    SqlError::new(SqlState::SYNTAX_ERROR, format!("{what} in FROM must have an alias"))
+        .hint(format!("For example, FROM ({form} ...) [AS] foo."))
 }

@@ -5,7 +5,7 @@ use super::names::fold;
 use super::scope::Scope;
 use super::tail::sort_key;
 use super::{Binder, Typed, unsupported};
-use crate::functions::{self, AggregateFn, ScalarFn, SessionFn, SetFn};
+use crate::functions::{self, AggregateFn, ScalarFn, SessionFn, SetFn, of_session};
 use crate::plan::SetCall;
 use crate::plan::expr::{Ask, Expr};
 use crate::plan::window::OwnFn;
@@ -13,6 +13,7 @@ use crate::plan::{Aggregate, SetItem, SortKey};
 use scaledb_types::cast::{Context, find_cast};
 use scaledb_types::func::{named_parameters, resolve_function, resolve_operator};
 use scaledb_types::{Base, Fields, Result, SqlError, SqlState, Type, Value};
+use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     self, DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
     FunctionArguments, OrderByExpr,
@@ -62,7 +63,9 @@ impl Binder<'_> {
             && let FunctionArguments::Subquery(query) = &function.args
         {
             let (expr, types) = self.subquery_expr(query, Ask::Array(Type::TEXT))?;
-            let ty = types[0].plain().to_array().ok_or_else(|| unsupported("an array of this type"))?;
+            let element = if types[0].base == Base::Unknown { Type::TEXT } else { types[0] };
+            let ty = if element.array { Some(element) } else { element.to_array() };
+            let ty = ty.ok_or_else(|| unsupported("an array of this type"))?;
             return Ok(Typed::new(expr, ty));
         }
         let empty = Vec::new();
@@ -85,6 +88,22 @@ impl Binder<'_> {
         }
         if let (Some(_), false) = (&function.over, within.is_empty()) {
             return Err(over_ordered_set(&name));
+        }
+        let order_by = clauses.iter().any(|clause| matches!(clause, FunctionArgumentClause::OrderBy(_)));
+        let given = match () {
+            () if star => Some("*"),
+            () if distinct => Some("DISTINCT"),
+            () if !within.is_empty() => Some("WITHIN GROUP"),
+            () if order_by => Some("ORDER BY"),
+            () if function.filter.is_some() => Some("FILTER"),
+            () if function.over.is_some() => Some("OVER"),
+            () => None,
+        };
+        if let Some(given) = given.filter(|_| !functions::is_aggregate(&name))
+            && (given != "OVER" || OwnFn::named(&name).is_none())
+            && !(function.over.is_some() && OwnFn::named(&name).is_some())
+        {
+            return Err(self.no_aggregate(&name, list, given));
         }
         if let Some(over) = &function.over {
             if function.null_treatment.is_some() {
@@ -119,17 +138,12 @@ impl Binder<'_> {
             let order = if within.is_empty() { Order::Of(&order) } else { Order::Within(within) };
             return self.aggregate(&name, list, star, distinct, order, function.filter.as_deref());
         }
-        if !within.is_empty() {
-            let what = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
-            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
-        }
-        if star || distinct || !clauses.is_empty() || function.filter.is_some() {
-            let what = format!("{name} is not an aggregate function");
-            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
-        }
         if name == "coalesce" {
             let args = self.sets_barred("COALESCE", |binder| binder.args(list))?;
             return self.call_typed(&name, args);
+        }
+        if let Some(typed) = self.variadic_call(&name, list)? {
+            return Ok(typed);
         }
         // the row is in the form of the function's result
         if let Some(row) = self.row_args(&name, list)?.and_then(|mut args| args.pop()) {
@@ -153,6 +167,32 @@ impl Binder<'_> {
             return Err(super::window::without_over(own));
         }
         self.call_typed(&name, args)
+    }
+
+    /// What is wrong with a call that only aggregates may have the form of: there is no such function, or it is none.
+    #[cold]
+    fn no_aggregate(&mut self, name: &str, list: &[FunctionArg], given: &str) -> SqlError {
+        let star = matches!(list, [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]);
+        let known = functions::returns_set(name) || OwnFn::named(name).is_some();
+        let args = if star { Ok(Vec::new()) } else { self.args(list) };
+        match args {
+            Err(error) => return error,
+            Ok(args) if !known => match self.call_typed(name, args) {
+                Err(error) if error.code() == SqlState::UNDEFINED_FUNCTION => return error,
+                _ => {}
+            },
+            Ok(_) => {}
+        }
+        SqlError::new(
+            SqlState::WRONG_OBJECT_TYPE,
+            match given {
+                "*" => format!("{name}(*) specified, but {name} is not an aggregate function"),
+                "OVER" => {
+                    format!("OVER specified, but {name} is not a window function nor an aggregate function")
+                }
+                _ => format!("{given} specified, but {name} is not an aggregate function"),
+            },
+        )
     }
 
     /// A set-returning function in a select list.
@@ -237,9 +277,8 @@ impl Binder<'_> {
     pub(super) fn args(&mut self, list: &[FunctionArg]) -> Result<Vec<Typed>> {
         let mut args = Vec::with_capacity(list.len());
         for arg in list {
-            let ast = plain_arg(arg)?;
-            if !self.is_void(ast) {
-                args.push(self.expr(ast)?);
+            if !self.is_void(arg) {
+                args.push(self.arg(arg)?);
             }
         }
         Ok(args)
@@ -247,13 +286,24 @@ impl Binder<'_> {
 
     /// Whether an argument is a parameter of type void: JDBC stands one for each result of a function that it calls,
     /// and they are no arguments.
-    pub(super) fn is_void(&self, ast: &Ast) -> bool {
-        let Ast::Value(ast::ValueWithSpan { value: ast::Value::Placeholder(name), .. }) = ast else {
+    pub(super) fn is_void(&self, arg: &FunctionArg) -> bool {
+        let Ok(Ast::Value(ast::ValueWithSpan { value: ast::Value::Placeholder(name), .. })) = plain_arg(arg)
+        else {
             return false;
         };
         let number = name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
         let declared = number.and_then(|number| self.params.get(number.checked_sub(1)?).copied().flatten());
         declared.is_some_and(|ty| ty.base == Base::Void)
+    }
+
+    /// An argument without a name.
+    pub(super) fn arg(&mut self, arg: &FunctionArg) -> Result<Typed> {
+        match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(name)) => {
+                self.expr(&Ast::QualifiedWildcard(name.clone(), AttachedToken::empty()))
+            }
+            other => plain_arg(other).and_then(|ast| self.expr(ast)),
+        }
     }
 
     /// `current_timestamp(3)` and the like: the number says how many digits of a second are kept. `None` if it is
@@ -537,7 +587,8 @@ impl Binder<'_> {
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
         let (function, params) = AggregateFn::resolve(name, &types)?;
         if !function.is_ordered_set() {
-            return Err(AggregateFn::missing(name, &types));
+            let what = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
         }
         let mut exprs = Vec::with_capacity(args.len());
         for (arg, param) in args.into_iter().zip(params) {
@@ -613,7 +664,7 @@ impl Binder<'_> {
                         SqlError::new(SqlState::UNDEFINED_FUNCTION, what)
                     })?;
                     exprs.push(arg.expr);
-                    columns.push((own(), element));
+                    columns.push((own(), element.of_result()));
                 }
                 Ok((SetCall::new(SetFn::Unnest, exprs), columns))
             }
@@ -631,9 +682,9 @@ impl Binder<'_> {
                 let columns = columns.iter().map(|&(name, ty)| (name.to_owned(), ty)).collect();
                 Ok((SetCall::new(function, exprs), columns))
             }
-            ("generate_subscripts", 2) => {
+            ("generate_subscripts", 2 | 3) => {
                 let mut exprs = Vec::new();
-                for (arg, to) in args.into_iter().zip([None, Some(Type::INT4)]) {
+                for (arg, to) in args.into_iter().zip([None, Some(Type::INT4), Some(Type::BOOL)]) {
                     exprs.push(match to {
                         Some(to) => self.coerce(arg, to, Context::Implicit)?.expr,
                         None => arg.expr,
@@ -659,21 +710,17 @@ impl Binder<'_> {
                 let columns = columns.map(|name| (name.to_owned(), Type::TEXT)).to_vec();
                 Ok((SetCall::new(SetFn::Options, exprs), columns))
             }
-            ("aclexplode", 1) => {
-                let given = self.args_as(name, args, &[Type::array_of(Base::Text)])?;
-                let types = [Type::array_of(Base::Text)];
-                let Some((function, _)) = SessionFn::find("_acl_items", &types) else {
+            (_, count)
+                if let Some((name, params, by, columns)) =
+                    of_session(name).filter(|(_, params, ..)| params.len() == count) =>
+            {
+                let given = self.args_as(name, args, params)?;
+                let Some((function, _)) = SessionFn::find(by, params) else {
                     return Err(SqlError::internal("a function of the session"));
                 };
                 let exprs = vec![Expr::Session(Box::new((function, given)))];
-                let columns = [
-                    ("grantor", Type::OID),
-                    ("grantee", Type::OID),
-                    ("privilege_type", Type::TEXT),
-                    ("is_grantable", Type::BOOL),
-                ];
-                let columns = columns.map(|(name, ty)| (name.to_owned(), ty)).to_vec();
-                Ok((SetCall::new(SetFn::AclItems, exprs), columns))
+                let named = columns.iter().map(|(name, ty)| ((*name).to_owned(), *ty)).collect();
+                Ok((SetCall::new(SetFn::Texts(name, columns), exprs), named))
             }
             ("pg_get_keywords", 0) => {
                 let columns = [

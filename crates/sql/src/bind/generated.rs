@@ -40,6 +40,7 @@ impl Binder<'_> {
                 system: Vec::new(),
                 scalar: false,
                 own: false,
+                row_names: None,
             }],
             ..Scope::default()
         });
@@ -176,7 +177,10 @@ impl Binder<'_> {
             columns.filter(|(_, c)| c.not_null).map(|(position, _)| position).filter(&touched).collect();
         let mut checks = Vec::new();
         if !table.desc.checks.is_empty() {
-            for check in &table.desc.checks {
+            // of several that a row breaks, the first by its name is told
+            let mut sorted: Vec<_> = table.desc.checks.iter().collect();
+            sorted.sort_by(|a, b| a.name.cmp(&b.name));
+            for check in sorted {
                 let ast = crate::parse::expression(&check.expression)?;
                 let condition = self.over_row(table, row, |binder| binder.condition(&ast, "CHECK"))?;
                 if set.is_none_or(|set| reads(&condition, row, set)) {

@@ -2,6 +2,7 @@
 //! no other column.
 
 use super::Binder;
+use super::grouping::Groups;
 use super::scope::ScopeColumn;
 use crate::plan::expr::Expr;
 use crate::plan::{Aggregate, Slot};
@@ -18,25 +19,29 @@ pub(super) struct GroupKeys<'k> {
 }
 
 impl<'k> GroupKeys<'k> {
-    /// The keys `groups`, of rows with the slots `input`. If each row is in one group only, it `determines` what the
-    /// primary key of a table does.
+    /// The keys `groups`, of rows with the slots `input`. Those that all sets have determine what the primary key of a
+    /// table does.
     pub(super) fn new(
         binder: &mut Binder<'_>,
-        groups: Vec<Expr>,
+        groups: &Groups,
         aggregates: &'k [Aggregate],
         input: &HashSet<Slot>,
-        determines: bool,
     ) -> Self {
         let mut lost = input.clone();
         let mut keys: Vec<(Expr, Slot)> = Vec::new();
-        for expr in groups {
+        let mut in_all: HashSet<Slot> = HashSet::new();
+        for (number, (expr, own)) in groups.keys.iter().zip(&groups.slots).enumerate() {
             // a column keeps its slot, so that expressions that read it still do
-            let slot = match expr {
-                Expr::Slot(slot) => slot,
+            let slot = match (own, expr) {
+                (Some(own), _) => *own,
+                (None, Expr::Slot(slot)) => *slot,
                 _ => binder.slot(),
             };
+            if groups.sets.iter().flatten().all(|set| set[number]) {
+                in_all.insert(slot);
+            }
             lost.remove(&slot);
-            keys.push((expr, slot));
+            keys.push((expr.clone(), slot));
         }
         let mut names = Vec::new();
         for table in binder.scope().tables.clone() {
@@ -55,11 +60,10 @@ impl<'k> GroupKeys<'k> {
                 let Some(desc) = binder.catalog.table(scan.0) else { continue };
                 let Some(key) = &desc.primary_key else { continue };
                 let own = || table.columns.iter().filter(|column| scan_of(column) == Some(scan));
-                let grouped = determines
-                    && key.columns.iter().all(|part| {
-                        let mut parts = own().filter(|column| column.origin.1 == part.attnum);
-                        parts.any(|column| keys.iter().any(|(_, slot)| *slot == column.slot))
-                    });
+                let grouped = key.columns.iter().all(|part| {
+                    let mut parts = own().filter(|column| column.origin.1 == part.attnum);
+                    parts.any(|column| in_all.contains(&column.slot))
+                });
                 if grouped {
                     for column in own().filter(|column| binder.used[column.slot]) {
                         if lost.remove(&column.slot) {

@@ -2,10 +2,12 @@
 
 use super::{Binder, Output, Typed, unsupported};
 use crate::functions::ScalarFn;
+use crate::parse::group_by;
 use crate::plan::expr::Expr;
 use crate::plan::{Sets, Slot};
 use scaledb_types::{Array, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{Expr as Ast, GroupByExpr};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What a query is grouped by.
@@ -14,6 +16,18 @@ pub(super) struct Groups {
     pub(super) keys: Vec<Expr>,
     /// For each set, which of the keys it has; `None` if there is but one, of all of them.
     pub(super) sets: Option<Vec<Vec<bool>>>,
+    /// For each key, the slot that its column of the result reads, if another key is the same expression: they are NULL
+    /// in different sets.
+    pub(super) slots: Vec<Option<Slot>>,
+}
+
+/// The keys of GROUP BY as they are found.
+struct Keys {
+    exprs: Vec<Expr>,
+    /// The column of the result that a key is, if it is one. With several grouping sets two columns are two keys,
+    /// even if they are one expression.
+    columns: Vec<Option<usize>>,
+    several: bool,
 }
 
 /// A call of GROUPING.
@@ -37,35 +51,56 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// What is wrong with it; 54001 for too many sets.
-    pub(super) fn group_by(&mut self, group_by: &GroupByExpr, output: &[Output]) -> Result<Groups> {
+    pub(super) fn group_by(&mut self, group_by: &GroupByExpr, output: &mut [Output]) -> Result<Groups> {
         let GroupByExpr::Expressions(list, modifiers) = group_by else {
             return Err(unsupported("GROUP BY ALL"));
         };
         if !modifiers.is_empty() {
             return Err(unsupported("grouping sets behind WITH"));
         }
+        let (distinct, list) = group_by::list_of(list);
         // a key is what the select list has in the same words, whatever it answers the next time
         for known in self.scope().subqueries.iter_mut().flatten() {
             known.volatile = false;
         }
-        let mut keys = Vec::new();
+        let of_sets = |ast: &Ast| match ast {
+            Ast::Tuple(parts) => parts.is_empty(),
+            _ => matches!(ast, Ast::GroupingSets(_) | Ast::Rollup(_) | Ast::Cube(_)),
+        };
+        let several = list.iter().any(of_sets);
+        let mut keys = Keys { exprs: Vec::new(), columns: Vec::new(), several };
         let mut sets: Vec<Part> = vec![Vec::new()];
-        let mut several = false;
         for ast in list {
             let choices = self.choices(ast, output, &mut keys)?;
-            several |= !matches!(ast, Ast::Tuple(parts) if !parts.is_empty())
-                && matches!(ast, Ast::GroupingSets(_) | Ast::Rollup(_) | Ast::Cube(_) | Ast::Tuple(_));
             check_sets(sets.len().saturating_mul(choices.len()))?;
             let both = |set: &Part| choices.iter().map(|part| [set.as_slice(), part].concat()).collect();
             sets = sets.iter().flat_map(|set| -> Vec<Part> { both(set) }).collect();
         }
-        let has = |set: &Part| (0..keys.len()).map(|key| set.contains(&key)).collect();
-        let sets = several.then(|| sets.iter().map(has).collect());
-        Ok(Groups { keys, sets })
+        let Keys { exprs: keys, columns, .. } = keys;
+        let has = |set: &Part| (0..keys.len()).map(|key| set.contains(&key)).collect::<Vec<bool>>();
+        let mut sets: Option<Vec<Vec<bool>>> = several.then(|| sets.iter().map(has).collect());
+        if let Some(sets) = sets.as_mut().filter(|_| distinct) {
+            let mut known = HashSet::new();
+            sets.retain(|set| known.insert(set.clone()));
+        }
+        let mut slots = vec![None; keys.len()];
+        for (number, key) in keys.iter().enumerate() {
+            let Some(column) =
+                columns[number].filter(|_| keys[..number].iter().any(|known| known.alike(key)))
+            else {
+                continue;
+            };
+            let slot = self.slot();
+            self.used[slot] = true;
+            self.mark(key);
+            output[column].expr = Expr::Slot(slot);
+            slots[number] = Some(slot);
+        }
+        Ok(Groups { keys, sets, slots })
     }
 
     /// The sets that an item of GROUP BY, or of GROUPING SETS, stands for.
-    fn choices(&mut self, ast: &Ast, output: &[Output], keys: &mut Vec<Expr>) -> Result<Vec<Part>> {
+    fn choices(&mut self, ast: &Ast, output: &[Output], keys: &mut Keys) -> Result<Vec<Part>> {
         Ok(match ast {
             Ast::GroupingSets(parts) => {
                 let mut sets = Vec::new();
@@ -100,35 +135,27 @@ impl Binder<'_> {
         })
     }
 
-    fn group_parts(
-        &mut self,
-        parts: &[Vec<Ast>],
-        output: &[Output],
-        keys: &mut Vec<Expr>,
-    ) -> Result<Vec<Part>> {
+    fn group_parts(&mut self, parts: &[Vec<Ast>], output: &[Output], keys: &mut Keys) -> Result<Vec<Part>> {
         parts.iter().map(|part| self.group_part(part, output, keys)).collect()
     }
 
     /// The numbers of keys, which are added if they are new.
-    fn group_part(&mut self, part: &[Ast], output: &[Output], keys: &mut Vec<Expr>) -> Result<Part> {
+    fn group_part(&mut self, part: &[Ast], output: &[Output], keys: &mut Keys) -> Result<Part> {
         let mut numbers = Vec::new();
         for ast in part {
             let ast = super::tail::without_parentheses(ast);
             // a name means a column of the input first
             let by_number = super::tail::constant_of(ast).is_some();
-            let expr = match if by_number { None } else { self.expr_decided(ast).ok() } {
-                Some(typed) => typed,
+            let expr = if by_number { None } else { self.expr_decided(ast).ok() };
+            let (expr, column) = match expr {
+                Some(typed) => (typed.expr, None),
                 None => match self.output_number(ast, output, "GROUP BY")? {
-                    Some(number) => Typed::new(output[number].expr.clone(), output[number].ty),
-                    None => self.expr_decided(ast)?,
+                    Some(number) => (output[number].expr.clone(), Some(number)),
+                    None => (self.expr_decided(ast)?.expr, None),
                 },
             };
-            let expr = expr.expr;
-            let known = keys.iter().position(|known: &Expr| known.alike(&expr));
-            numbers.push(known.unwrap_or(keys.len()));
-            if known.is_none() {
-                keys.push(expr);
-            }
+            let known = keys.number(&expr, column, output);
+            numbers.push(known);
         }
         Ok(numbers)
     }
@@ -143,24 +170,27 @@ impl Binder<'_> {
             let what = "GROUPING must have fewer than 32 arguments";
             return Err(SqlError::new(SqlState::TOO_MANY_ARGUMENTS, what));
         }
-        let clause = self.scope().clause;
+        let args: Vec<Expr> = args.into_iter().map(|arg| arg.expr).collect();
+        // it is that of the query whose columns it names
+        let level = self.level_of(args.iter(), None);
+        let clause = self.scopes[level].clause;
         let allowed = clause.is_empty() || clause == "HAVING";
         let slot = self.slot();
-        let grouping = self.scope().grouping.as_mut().filter(|grouping| !grouping.inside && allowed);
+        let grouping = self.scopes[level].grouping.as_mut().filter(|grouping| !grouping.inside && allowed);
         let Some(grouping) = grouping else {
             let clause = if clause.is_empty() { "this clause" } else { clause };
             let what = format!("grouping operations are not allowed in {clause}");
             return Err(SqlError::new(SqlState::GROUPING_ERROR, what));
         };
-        let args: Vec<Expr> = args.into_iter().map(|arg| arg.expr).collect();
         let same = |known: &GroupingCall| {
             known.args.len() == args.len() && known.args.iter().zip(&args).all(|(a, b)| a.same(b))
         };
-        if let Some(known) = grouping.calls.iter().find(|known| same(known)) {
-            return Ok(Typed::new(Expr::Slot(known.slot), Type::INT4));
-        }
-        grouping.calls.push(GroupingCall { args, slot });
-        self.used[slot] = true;
+        let known = grouping.calls.iter().find(|known| same(known)).map(|known| known.slot);
+        let slot = known.unwrap_or_else(|| {
+            grouping.calls.push(GroupingCall { args, slot });
+            slot
+        });
+        self.note_outer(level, slot);
         Ok(Typed::new(Expr::Slot(slot), Type::INT4))
     }
 
@@ -198,6 +228,27 @@ impl Binder<'_> {
             results.push((Expr::Call(call), slot));
         }
         Ok(results)
+    }
+}
+
+impl Keys {
+    /// The number of a key, which is added if it is new: of an expression, or of a column of the result.
+    fn number(&mut self, expr: &Expr, column: Option<usize>, output: &[Output]) -> usize {
+        let column = match column {
+            _ if !self.several => None,
+            None => output.iter().position(|output| output.expr.alike(expr)),
+            some => some,
+        };
+        let mut known = self.exprs.iter().zip(&self.columns);
+        let known = known.position(|(known, of)| match (of, column) {
+            (Some(of), Some(column)) => *of == column,
+            _ => known.alike(expr),
+        });
+        known.unwrap_or_else(|| {
+            self.exprs.push(expr.clone());
+            self.columns.push(column);
+            self.exprs.len() - 1
+        })
     }
 }
 

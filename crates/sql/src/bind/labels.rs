@@ -1,6 +1,7 @@
 //! The names that columns of results have without an alias.
 
 use super::names::fold;
+use crate::parse::parts_of_row;
 use sqlparser::ast::{self, Expr as Ast, Query};
 use std::collections::HashMap;
 
@@ -58,7 +59,7 @@ fn own_name(ast: &Ast, first: &FirstNames) -> Option<(String, bool)> {
         Ast::Floor { .. } => strong("floor"),
         Ast::AtTimeZone { .. } => strong("timezone"),
         Ast::Array(_) => strong("array"),
-        Ast::Tuple(_) => strong("row"),
+        _ if parts_of_row(ast).is_some() => strong("row"),
         Ast::Exists { negated: false, .. } => strong("exists"),
         Ast::Interval(_) => Some(("interval".to_owned(), false)),
         Ast::TypedString(typed) => ty(&typed.data_type),

@@ -14,9 +14,17 @@ pub(crate) enum Noted {
     /// The name of a column, with the oid of its relation and its number; and whether it is an item of a select list
     /// without another name: what the query returns is called by it.
     Column(Span, (u32, i16), bool),
-    /// A star, perhaps behind the name of a table: the columns that it means, with the names of their tables. A column
-    /// that USING has made has no table.
-    Star(Span, Vec<(Option<String>, String)>),
+    /// A star, perhaps behind the name of a table: the columns that it means.
+    Star(Span, Vec<OfStar>),
+}
+
+/// A column that a star means: the name of its table, unless USING has made it, its own, and where it comes from, with
+/// the oid of a relation and its number.
+#[derive(Clone, Debug)]
+pub(crate) struct OfStar {
+    pub(crate) table: Option<String>,
+    pub(crate) name: String,
+    pub(crate) origin: (u32, i16),
 }
 
 impl Binder<'_> {
@@ -57,17 +65,18 @@ impl Binder<'_> {
         if self.noted.is_none() {
             return;
         }
-        let known = self.known_columns.clone();
-        let unknown = |origin: (u32, i16)| known.iter().any(|(of, end)| *of == origin.0 && origin.1 >= *end);
         let mut columns = Vec::new();
-        for column in shown.iter().filter(|column| !unknown(column.origin)) {
+        for column in shown {
+            if self.is_later(column.origin) {
+                continue;
+            }
             let own = self.scope().tables.iter().find(|table| {
                 let Expr::Slot(slot) = column.expr else { return false };
                 table.columns.iter().any(|own| own.slot == slot && !own.merged)
             });
             let own = of.or(own.map(|table| table.name.as_str())).filter(|name| !name.is_empty());
             let own = own.map(str::to_owned);
-            columns.push((own, column.name.clone()));
+            columns.push(OfStar { table: own, name: column.name.clone(), origin: column.origin });
         }
         if let Some(noted) = &mut self.noted {
             noted.push(Noted::Star(span, columns));

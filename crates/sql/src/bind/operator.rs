@@ -2,10 +2,11 @@
 
 use super::coerce::compared_as;
 use super::expr::negate;
+use super::stars::is_star;
 use super::tail::without_parentheses;
 use super::{Binder, Typed, unsupported};
 use crate::functions::ScalarFn;
-use crate::parse::SYMMETRIC;
+use crate::parse::{SYMMETRIC, parts_of_row};
 use crate::plan::expr::{Compare, Expr, Test};
 use scaledb_types::cast::Context;
 use scaledb_types::func::{common_type, resolve_operator};
@@ -19,8 +20,8 @@ impl Binder<'_> {
             _ => {}
         }
         let name = operator_name(op)?;
-        if let (Ast::Tuple(left), Ast::Tuple(right)) = (without_parentheses(left), without_parentheses(right))
-        {
+        let rows = [left, right].map(|side| parts_of_row(without_parentheses(side)));
+        if let [Some(left), Some(right)] = rows {
             return self.row_comparison(&name, left, right);
         }
         if matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq)
@@ -180,14 +181,15 @@ impl Binder<'_> {
         if name.eq_ignore_ascii_case("overlaps") {
             return self.overlaps(left, right);
         }
+        let (left, right) = (self.row_parts(left)?, self.row_parts(right)?);
         if left.len() != right.len() {
             return Err(unequal_rows());
         }
-        let op = compare_of(name).ok_or_else(|| unsupported("this operator of row values"))?;
-        let mut pairs = Vec::new();
-        for (left, right) in left.iter().zip(right) {
-            pairs.push((self.expr(left)?, self.expr(right)?));
+        if left.is_empty() {
+            return Err(SqlError::unsupported("cannot compare rows of zero length"));
         }
+        let op = compare_of(name).ok_or_else(|| unsupported("this operator of row values"))?;
+        let pairs: Vec<(Typed, Typed)> = left.into_iter().zip(right).collect();
         let all = |binder: &mut Self, pairs: Vec<(Typed, Typed)>| -> Result<Vec<Expr>> {
             pairs.into_iter().map(|(l, r)| binder.comparison("=", l, r).map(|t| t.expr)).collect()
         };
@@ -228,12 +230,11 @@ impl Binder<'_> {
     }
 
     pub(super) fn in_list(&mut self, expr: &Ast, list: &[Ast], negated: bool) -> Result<Typed> {
-        if let Ast::Tuple(left) = expr
-            && list.iter().all(|row| matches!(row, Ast::Tuple(_)))
+        if let Some(left) = parts_of_row(expr)
+            && let Some(rows) = list.iter().map(parts_of_row).collect::<Option<Vec<_>>>()
         {
-            let mut any = Vec::with_capacity(list.len());
-            for row in list {
-                let Ast::Tuple(right) = row else { continue };
+            let mut any = Vec::with_capacity(rows.len());
+            for right in rows {
                 any.push(self.row_comparison("=", left, right)?.expr);
             }
             return Ok(Typed::new(negate(Expr::Or(any), negated), Type::BOOL));
@@ -325,13 +326,17 @@ impl Binder<'_> {
     }
 
     pub(super) fn test(&mut self, test: Test, inner: &Ast) -> Result<Typed> {
-        if let Ast::Tuple(parts) = inner {
+        if let Some(parts) = parts_of_row(inner) {
             let mut all = Vec::with_capacity(parts.len());
             for part in parts {
                 // a row within a row is a value, whatever it consists of
-                if let Ast::Tuple(_) = part {
+                if parts_of_row(part).is_some() {
                     self.test(test, part)?;
                     all.push(Expr::Const(Value::Bool(test == Test::NotNull)));
+                    continue;
+                }
+                if let Some(fields) = self.star_in_row(part)? {
+                    all.extend(fields.into_iter().map(|field| Expr::Test(test, Box::new(field.expr))));
                     continue;
                 }
                 all.push(Expr::Test(test, Box::new(self.expr_decided(part)?.expr)));
@@ -357,7 +362,10 @@ impl Binder<'_> {
     }
 
     pub(super) fn distinct_from(&mut self, left: &Ast, right: &Ast, negated: bool) -> Result<Typed> {
-        if let (Ast::Tuple(left), Ast::Tuple(right)) = (left, right) {
+        if let (Some(left), Some(right)) = (parts_of_row(left), parts_of_row(right)) {
+            if left.iter().chain(right).any(is_star) {
+                return self.distinct_rows(left, right, negated);
+            }
             if left.len() != right.len() {
                 return Err(unequal_rows());
             }
@@ -374,21 +382,36 @@ impl Binder<'_> {
         Ok(Typed::new(Expr::Distinct(negated, Box::new(operands)), Type::BOOL))
     }
 
+    /// Rows that stars are among the parts of.
+    fn distinct_rows(&mut self, left: &[Ast], right: &[Ast], negated: bool) -> Result<Typed> {
+        let (left, right) = (self.row_parts(left)?, self.row_parts(right)?);
+        if left.len() != right.len() {
+            return Err(unequal_rows());
+        }
+        let mut equal = Vec::with_capacity(left.len());
+        for (left, right) in left.into_iter().zip(right) {
+            let operands = self.operands("=", left, right, "IS DISTINCT FROM")?;
+            equal.push(Expr::Distinct(true, Box::new(operands)));
+        }
+        Ok(Typed::new(negate(Expr::And(equal), !negated), Type::BOOL))
+    }
+
     /// Whether two rows of tables, or of variables, have the same values, where NULL is one; `None` if both are not
     /// such rows.
     fn equal_rows(&mut self, left: &Ast, right: &Ast) -> Result<Option<Expr>> {
+        let (left, right) = (without_parentheses(left), without_parentheses(right));
         let is_name = |ast: &Ast| matches!(ast, Ast::Identifier(_) | Ast::QualifiedWildcard(..));
         if !is_name(left) || !is_name(right) {
             return Ok(None);
         }
-        let (Some(left), Some(right)) = (self.row_fields(left)?, self.row_fields(right)?) else {
+        let (Some(left), Some(right)) = (self.fields_there(left)?, self.fields_there(right)?) else {
             return Ok(None);
         };
         if left.len() != right.len() {
             return Err(unequal_rows());
         }
         let mut equal = Vec::with_capacity(left.len());
-        for ((_, left), (_, right)) in left.into_iter().zip(right) {
+        for (left, right) in left.into_iter().zip(right) {
             let operands = self.operands("=", left, right, "IS DISTINCT FROM")?;
             equal.push(Expr::Distinct(true, Box::new(operands)));
         }

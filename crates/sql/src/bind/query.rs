@@ -173,18 +173,19 @@ impl Binder<'_> {
     }
 
     fn values(&mut self, rows: &[ast::Parens<Vec<Ast>>]) -> Result<Bound> {
-        let width = rows.first().map_or(0, |row| row.content.len());
-        check_width(width)?;
         let mut bound: Vec<Vec<Typed>> = Vec::with_capacity(rows.len());
         for row in rows {
-            if row.content.len() != width {
+            let row = self.row_parts(&row.content)?;
+            if bound.first().is_some_and(|first| first.len() != row.len()) {
                 return Err(SqlError::new(
                     SqlState::SYNTAX_ERROR,
                     "VALUES lists must all be the same length",
                 ));
             }
-            bound.push(row.content.iter().map(|ast| self.expr(ast)).collect::<Result<_>>()?);
+            bound.push(row);
         }
+        let width = bound.first().map_or(0, Vec::len);
+        check_width(width)?;
         let mut types = Vec::with_capacity(width);
         for column in 0..width {
             types.push(common_of(bound.iter().map(|row| &row[column]), "VALUES")?);

@@ -1,6 +1,5 @@
 //! Calls of functions and procedures that somebody has written.
 
-use super::function::plain_arg;
 use super::names::{Naming, fold, own_schema, split};
 use super::{Binder, Typed, unsupported};
 use crate::functions::{SessionFn, SetFn, is_aggregate, returns_set};
@@ -32,6 +31,8 @@ struct Match {
     texts: usize,
     /// Where its schema stands in the path.
     place: usize,
+    /// The types that the arguments get, in their order.
+    types: Vec<u32>,
 }
 
 impl Binder<'_> {
@@ -90,8 +91,11 @@ impl Binder<'_> {
         matches.retain(|found| Some(found.exact) == best);
         let first = matches.iter().map(|found| found.place).min();
         matches.retain(|found| Some(found.place) == first);
-        // one that needs no defaults is meant rather than one that does
-        if matches.len() > 1 && matches.iter().any(|found| found.order.iter().all(Option::is_some)) {
+        // one that needs no defaults is meant rather than one that does, unless they take the arguments alike
+        let alike = |found: &Match| matches.iter().filter(|other| other.types == found.types).count() > 1;
+        let whole = |found: &&Match| found.order.iter().all(Option::is_some);
+        let mut whole = matches.iter().filter(whole).peekable();
+        if matches.len() > 1 && whole.peek().is_some() && !whole.any(alike) {
             matches.retain(|found| found.order.iter().all(Option::is_some));
         }
         let texts = matches.iter().map(|found| found.texts).max();
@@ -195,9 +199,9 @@ impl Binder<'_> {
                     return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
                 }
                 other => {
-                    let ast = plain_arg(other)?;
-                    if !self.is_void(ast) {
-                        given.placed.push(self.expr(ast)?);
+                    if !self.is_void(other) {
+                        let typed = self.arg(other)?;
+                        given.placed.push(typed);
                     }
                 }
             }
@@ -239,7 +243,10 @@ impl Binder<'_> {
                 }
             }
         }
-        Some(Match { desc, order, exact, texts, place })
+        let of_argument = |number: usize| order.iter().position(|from| *from == Some(number));
+        let types = (0..types.len()).filter_map(|number| Some(parameters[of_argument(number)?].type_oid));
+        let types = types.collect();
+        Some(Match { desc, order, exact, texts, place, types })
     }
 
     /// A call of a function in an expression, if a routine takes the arguments. One of the system is meant first,

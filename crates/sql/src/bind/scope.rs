@@ -53,6 +53,9 @@ pub(crate) struct ScopeTable {
     pub(crate) scalar: bool,
     /// It is a table, and its columns have their own names.
     pub(crate) own: bool,
+    /// What the fields of its row are called, where its columns are called otherwise here: a row of a table has the
+    /// names of the table.
+    pub(crate) row_names: Option<Vec<String>>,
 }
 
 /// A subquery as it is written, with what is asked of it: the comparison and its other side, or the kind of question.
@@ -97,6 +100,9 @@ pub(crate) struct Scope {
     pub(crate) hidden: Vec<ScopeTable>,
     /// Slots of tables whose rows an outer join may leave out.
     pub(crate) missing: Vec<Slot>,
+    /// Slots that say whether rows are there, each behind that of a column of the table; `None` where tables are not,
+    /// or not any more, to be planned.
+    pub(crate) rows_there: Option<Vec<(Slot, Slot)>>,
     /// Whether one of its tables is the recursive query that it is a part of.
     pub(crate) recursive: bool,
     /// Where aggregates go; `None` where they must not be.
@@ -146,6 +152,12 @@ impl Scope {
     pub(crate) fn may_miss(&mut self, tables: Range<usize>) {
         let columns = self.tables[tables].iter().flat_map(ScopeTable::named);
         self.missing.extend(columns.map(|column| column.slot));
+    }
+
+    /// The slot that says whether the row of a column is there, if it was asked for before.
+    pub(crate) fn noted_rows(&self, column: Slot) -> Option<Slot> {
+        let mut noted = self.rows_there.iter().flatten();
+        noted.find(|(known, _)| *known == column).map(|(_, slot)| *slot)
     }
 
     /// All slots of its tables.
@@ -213,6 +225,7 @@ impl Binder<'_> {
             let variable = match table {
                 None => self.variable(None, name)?,
                 Some((None, table)) if !table_known => self.variable(Some(table), name)?,
+                Some((Some(label), row)) if !table_known => self.labelled(label, row, name)?,
                 Some(_) => None,
             };
             if let Some(variable) = variable {
@@ -237,7 +250,7 @@ impl Binder<'_> {
 
     /// 42P01 for the name of a table.
     #[cold]
-    fn missing_table(&self, name: &str) -> SqlError {
+    pub(super) fn missing_table(&self, name: &str) -> SqlError {
         if self.hidden().any(|table| table.name == name) {
             let what = format!("invalid reference to FROM-clause entry for table \"{name}\"");
             let hint = format!(

@@ -32,8 +32,9 @@ impl Binder<'_> {
         let decided = !std::mem::take(&mut self.leaves_open) || is_distinct(select);
         let lifts = std::mem::take(&mut self.lifts);
         let volatile = self.volatile;
-        let (tree, locking) = self.tables_of(select)?;
-        let input: HashSet<Slot> = self.scope().slots().collect();
+        self.scope().rows_there = Some(Vec::new());
+        let (mut tree, locking) = self.tables_of(select)?;
+        let mut input: HashSet<Slot> = self.scope().slots().collect();
         let mut conditions = match self.where_clause(select.selection.as_ref()) {
             Ok(conditions) => conditions,
             Err(error) => {
@@ -44,6 +45,12 @@ impl Binder<'_> {
             }
         };
         let mut clauses = self.clauses(select, tail.order, decided)?;
+        for (column, there) in self.scope().rows_there.take().unwrap_or_default() {
+            if !tree.tell_rows(column, there) {
+                return Err(unsupported("the whole row of several tables that an outer join may leave out"));
+            }
+            input.insert(there);
+        }
         locking.check_shape(clauses.shape())?;
         conditions.extend(clauses.take_row_conditions());
         let correlated = self.scopes.len() > 1 && !self.scope().outer.is_empty() && self.volatile == volatile;
@@ -63,6 +70,9 @@ impl Binder<'_> {
         let asked = asked(&clauses, tail);
         let optimize::Rows { mut node, mut sorted } = optimize::rows(self, tree, conditions, &asked);
         if clauses.is_grouped() {
+            let sets = clauses.take_grouped_sets();
+            input.extend(sets.iter().flat_map(|set| set.made()));
+            node = set_nodes(node, sets);
             node = self.aggregate_node(node, &mut clauses, &input, apart.as_mut())?;
         }
         if let Some(mut predicate) = clauses.having.take() {
@@ -135,13 +145,13 @@ impl Binder<'_> {
         slots: &HashSet<Slot>,
         apart: Option<&mut Apart>,
     ) -> Result<Node> {
-        let determines = !clauses.has_several_groupings();
-        let Groups { keys: groups, sets } = std::mem::take(&mut clauses.groups);
+        let groups = std::mem::take(&mut clauses.groups);
         let mut aggregates = std::mem::take(&mut clauses.aggregates);
-        let keys = GroupKeys::new(self, groups, &aggregates, slots, determines);
+        let keys = GroupKeys::new(self, &groups, &aggregates, slots);
+        let Groups { keys: written, sets, .. } = groups;
         let sets = sets.map(|sets| Sets { sets, slot: self.slot() });
         let calls = std::mem::take(&mut clauses.grouping_calls);
-        let results = Self::grouping_results(calls, &keys.keys, sets.as_ref())?;
+        let results = Self::grouping_results(calls, &keys.keys[..written.len()], sets.as_ref())?;
         clauses.rewrite(&keys)?;
         let direct = |aggregate: &Aggregate| {
             let exprs = aggregate.direct.iter().map(|expr| keys.rewrite(expr.clone()));
@@ -272,6 +282,10 @@ fn set_nodes(mut node: Node, mut sets: Vec<SetItem>) -> Node {
 fn refuse(select: &Select) -> Result<()> {
     if select.into.is_some() {
         return Err(SqlError::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here"));
+    }
+    if select.distinct.is_some() && select.projection.is_empty() {
+        let what = "SELECT DISTINCT needs something to be distinct";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
     }
     let odd = select.top.is_some()
         || !select.lateral_views.is_empty()

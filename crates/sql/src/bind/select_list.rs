@@ -2,12 +2,13 @@
 
 use super::labels::name_of;
 use super::names::fold;
-use super::scope::{ScopeColumn, Shown};
+use super::scope::Shown;
 use super::{Binder, Output, Typed, unsupported};
 use crate::functions::RowForm;
 use crate::parse::marked;
+use crate::parse::reserved::not_a_name;
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type};
-use sqlparser::ast::{Expr as Ast, SelectItem, SelectItemQualifiedWildcardKind, Spanned as _};
+use sqlparser::ast::{Expr as Ast, SelectItem, SelectItemQualifiedWildcardKind};
 
 /// Columns of a row that a query makes.
 const MAX_COLUMNS: usize = 1_664;
@@ -44,27 +45,7 @@ impl Binder<'_> {
                     self.expand(shown, &mut output);
                 }
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(object), _) => {
-                    let (schema, name) = super::names::split(object)?;
-                    let tables = self.scope().tables.clone();
-                    let table = tables
-                        .iter()
-                        .find(|table| table.name == name && (schema.is_none() || table.schema == schema));
-                    if table.is_none()
-                        && let Some(fields) = self.row_variable(&name)?
-                    {
-                        output.extend(fields.into_iter().map(|(name, typed)| {
-                            let origin = (0, 0);
-                            Output { name, expr: typed.expr, ty: typed.ty, origin }
-                        }));
-                        continue;
-                    }
-                    let table = table.ok_or_else(|| {
-                        let what = format!("missing FROM-clause entry for table \"{name}\"");
-                        SqlError::new(SqlState::UNDEFINED_TABLE, what)
-                    })?;
-                    let shown: Vec<Shown> = table.columns.iter().map(ScopeColumn::shown).collect();
-                    self.note_star(object.span(), Some(&name), &shown);
-                    self.expand(shown, &mut output);
+                    output.extend(self.star(object)?);
                 }
                 SelectItem::UnnamedExpr(ast) if let Some(record) = marked::all_fields(ast) => {
                     let record = bind(self, &record)?;
@@ -79,6 +60,9 @@ impl Binder<'_> {
                     output.push(self.output(name, typed));
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
+                    if alias.quote_style == Some('\'') {
+                        return Err(not_a_name(alias));
+                    }
                     let typed = bind(self, expr)?;
                     output.push(self.output(fold(alias), typed));
                 }
@@ -103,7 +87,7 @@ impl Binder<'_> {
 
     fn expand(&mut self, columns: Vec<Shown>, output: &mut Vec<Output>) {
         for Shown { name, expr, ty, origin } in columns {
-            if self.known_columns.iter().any(|(table, end)| *table == origin.0 && origin.1 >= *end) {
+            if self.is_later(origin) {
                 continue;
             }
             self.mark(&expr);

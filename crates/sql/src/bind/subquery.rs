@@ -5,6 +5,7 @@ use super::operator::{compare_of, operator_name, opposite};
 use super::scope::{Asked, AskedBefore};
 use super::{Binder, Typed, unsupported};
 use crate::functions::ScalarFn;
+use crate::parse::parts_of_row;
 use crate::plan::depends::Depends;
 use crate::plan::expr::{Ask, Compare, Expr, Subquery};
 use scaledb_types::cast::Context;
@@ -124,9 +125,9 @@ impl Binder<'_> {
     }
 
     fn any_subquery_of(&mut self, left: &Ast, op: Compare, query: &Query) -> Result<Expr> {
-        let left: Vec<Typed> = match left {
-            Ast::Tuple(parts) => parts.iter().map(|part| self.expr(part)).collect::<Result<_>>()?,
-            one => vec![self.expr(one)?],
+        let left: Vec<Typed> = match parts_of_row(left) {
+            Some(parts) => self.row_parts(parts)?,
+            None => vec![self.expr(left)?],
         };
         let mut sub = self.nested_query(query)?;
         let columns = std::mem::take(&mut sub.bound.output);
@@ -198,7 +199,7 @@ impl Binder<'_> {
         }
         let ask = match ask {
             Ask::Array(_) => match types[..] {
-                [ty] => Ask::Array(ty.plain()),
+                [ty] => Ask::Array(ty.of_result()),
                 _ => {
                     return Err(SqlError::new(
                         SqlState::SYNTAX_ERROR,

@@ -1,8 +1,10 @@
 //! ORDER BY, LIMIT, OFFSET and DISTINCT ON: which rows a query returns of those that it makes, and in what order.
 
 use super::names::fold;
+use super::stars::is_star;
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::optimize;
+use crate::parse::parts_of_row;
 use crate::plan::expr::Expr;
 use crate::plan::{Node, Slot, SortKey};
 use scaledb_types::cast::Context;
@@ -187,11 +189,12 @@ impl Binder<'_> {
 
     /// An expression by which to order: the values of a row constructor, or one value.
     fn order_key(&mut self, ast: &Ast) -> Result<Vec<Typed>> {
-        match without_parentheses(ast) {
-            Ast::Tuple(parts) if parts.len() > 1 => {
+        let ast = without_parentheses(ast);
+        match parts_of_row(ast) {
+            Some(parts) if parts.len() > 1 && !parts.iter().any(is_star) => {
                 parts.iter().map(|part| self.expr_decided(part)).collect()
             }
-            ast => Ok(vec![self.expr_decided(ast)?]),
+            _ => Ok(vec![self.expr_decided(ast)?]),
         }
     }
 

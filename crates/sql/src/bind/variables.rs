@@ -34,6 +34,11 @@ pub(crate) trait Variables {
     /// # Errors
     /// 42703 for a field that a row does not have; 55000 for a field of a record that has none yet.
     fn variable(&self, qualifier: Option<&str>, name: &str) -> Result<Option<Variable>>;
+    /// The field of a row that is declared in the block, or is a parameter of the function, of this label.
+    ///
+    /// # Errors
+    /// As [`Variables::variable`].
+    fn field(&self, label: &str, row: &str, name: &str) -> Result<Option<Variable>>;
     /// The fields of the row that a name means.
     ///
     /// # Errors
@@ -58,6 +63,15 @@ impl Binder<'_> {
     pub(super) fn variable(&self, qualifier: Option<&str>, name: &str) -> Result<Option<Typed>> {
         let Some(variables) = self.visible_variables() else { return Ok(None) };
         Ok(variables.variable(qualifier, name)?.map(Variable::typed))
+    }
+
+    /// The field of a row behind a label.
+    ///
+    /// # Errors
+    /// As [`Variables::variable`].
+    pub(super) fn labelled(&self, label: &str, row: &str, name: &str) -> Result<Option<Typed>> {
+        let Some(variables) = self.visible_variables() else { return Ok(None) };
+        Ok(variables.field(label, row, name)?.map(Variable::typed))
     }
 
     /// The variable that a name means although it is a column's, too.

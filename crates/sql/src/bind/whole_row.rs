@@ -6,8 +6,10 @@ use super::expr::is_reg;
 use super::names::fold;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{RowForm, ScalarFn};
+use crate::plan::Slot;
 use crate::plan::expr::Expr;
-use scaledb_types::{Fields, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::cast::Context;
+use scaledb_types::{Base, Fields, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{self, Expr as Ast, FunctionArg, FunctionArgExpr, ObjectNamePart};
 use std::sync::Arc;
@@ -18,6 +20,8 @@ struct WholeRow {
     fields: Vec<Typed>,
     /// The field that is NULL only where an outer join has left the whole row out; `None` if none does.
     key: Option<usize>,
+    /// What its fields are called as a value, if that is something else than what they are called here.
+    own_names: Option<Vec<String>>,
     /// What says whether the row is there at all, if it may not be.
     is_there: Option<Expr>,
 }
@@ -28,12 +32,12 @@ impl Binder<'_> {
     /// # Errors
     /// 0A000 for one that an outer join may leave out, if that cannot be seen.
     pub(super) fn row_value(&mut self, ast: &Ast, form: RowForm) -> Result<Option<Typed>> {
-        let Some(mut row) = self.whole_row(ast)? else { return Ok(None) };
+        let Some(mut row) = self.whole_row(ast, true)? else { return Ok(None) };
         if form != RowForm::Record {
             row.fields = self.printed(row.fields)?;
         }
         let types = row.fields.iter().map(|field| field.ty).collect();
-        let fields = Fields { names: row.names, types };
+        let fields = Fields { names: row.own_names.unwrap_or(row.names), types };
         let exprs = row.fields.into_iter().map(|field| field.expr).collect();
         let ty = match form {
             RowForm::Record => Type::RECORD,
@@ -106,8 +110,17 @@ impl Binder<'_> {
     /// # Errors
     /// As [`Binder::row_value`].
     pub(super) fn row_fields(&mut self, ast: &Ast) -> Result<Option<Vec<(String, Typed)>>> {
-        let row = self.whole_row(ast)?;
+        let row = self.whole_row(ast, false)?;
         Ok(row.map(|row| row.names.into_iter().zip(row.fields).collect()))
+    }
+
+    /// The same, of a row that is there in any case.
+    ///
+    /// # Errors
+    /// As [`Binder::row_value`].
+    pub(super) fn fields_there(&mut self, ast: &Ast) -> Result<Option<Vec<Typed>>> {
+        let row = self.whole_row(ast, true)?.filter(|row| row.key.is_none() && row.is_there.is_none());
+        Ok(row.map(|row| row.fields))
     }
 
     /// Whether a name that no column has is that of a table.
@@ -122,9 +135,17 @@ impl Binder<'_> {
         table.columns.first().map(|column| column.name.clone())
     }
 
-    fn whole_row(&mut self, ast: &Ast) -> Result<Option<WholeRow>> {
+    /// The column that `f.*` means where one value stands: a function that makes no rows of several has only this one.
+    pub(super) fn only_column(&mut self, object: &ast::ObjectName) -> Result<Option<Typed>> {
+        let (_, name) = super::names::split(object)?;
+        let Some(column) = self.scalar_of(&name) else { return Ok(None) };
+        self.column(Some((&None, &name)), &column).map(Some)
+    }
+
+    /// The row that an expression means; `as_value` if it counts whether it is there, and not its fields alone.
+    fn whole_row(&mut self, ast: &Ast, as_value: bool) -> Result<Option<WholeRow>> {
         let ident = match ast {
-            Ast::Nested(inner) => return self.whole_row(inner),
+            Ast::Nested(inner) => return self.whole_row(inner, as_value),
             Ast::Identifier(ident) => ident,
             Ast::QualifiedWildcard(name, _) => match &name.0[..] {
                 [ObjectNamePart::Identifier(ident)] => ident,
@@ -139,40 +160,55 @@ impl Binder<'_> {
             let each = row.fields.into_iter().map(|(name, variable)| (name, variable.typed()));
             let (names, fields) = each.unzip();
             let is_there = row.is_there.map(|variable| variable.typed().expr);
-            return Ok(Some(WholeRow { names, fields, key: None, is_there }));
+            return Ok(Some(WholeRow { names, fields, key: None, own_names: None, is_there }));
         }
         if matches!(ast, Ast::QualifiedWildcard(..)) && !self.names_table(&name) {
             let what = format!("missing FROM-clause entry for table \"{name}\"");
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
         }
         let undefined = |error: &SqlError| error.code() == SqlState::UNDEFINED_COLUMN;
-        if !self.names_table(&name) || !self.column(None, &name).as_ref().is_err_and(undefined) {
+        let is_star = matches!(ast, Ast::QualifiedWildcard(..));
+        let is_column = !is_star && !self.column(None, &name).as_ref().is_err_and(undefined);
+        if !self.names_table(&name) || is_column {
             return Ok(None);
         }
         if self.scalar_of(&name).is_some() {
             return Ok(None);
         }
-        let (mut level, mut columns, mut missing) = (0, Vec::new(), false);
-        for (number, scope) in self.scopes.iter().enumerate().rev() {
+        let mut found = None;
+        for (level, scope) in self.scopes.iter().enumerate().rev() {
             if let Some(table) = scope.tables.iter().find(|table| table.name == name) {
-                missing = table.columns.iter().any(|column| scope.missing.contains(&column.slot));
-                columns.clone_from(&table.columns);
-                level = number;
+                let missing = table.columns.iter().any(|column| scope.missing.contains(&column.slot));
+                found = Some((level, table.columns.clone(), table.row_names.clone(), missing));
                 break;
             }
         }
+        let Some((level, columns, own_names, missing)) = found else { return Ok(None) };
         let key = columns.iter().position(|column| {
             let table = self.catalog.table(column.origin.0);
             let desc = table.and_then(|table| Some(&table.columns[table.position(column.origin.1)?]));
             desc.is_some_and(|desc| desc.not_null)
         });
-        if missing && key.is_none() {
-            return Err(unsupported(format!(
-                "the whole row of \"{name}\", which an outer join may leave out and no column of which is NOT NULL,"
-            )));
-        }
-        let mut row =
-            WholeRow { names: Vec::new(), fields: Vec::new(), key: key.filter(|_| missing), is_there: None };
+        let is_there = match columns.first() {
+            Some(first) if missing && key.is_none() && as_value => {
+                let slot =
+                    self.scopes[level].noted_rows(first.slot).or_else(|| self.note_row(level, first.slot));
+                let slot = slot.ok_or_else(|| {
+                    unsupported(format!(
+                        "the whole row of \"{name}\", which an outer join may leave out and no column of which is NOT NULL,"
+                    ))
+                })?;
+                Some(self.refer(level, Expr::Slot(slot), Type::BOOL, &name)?.expr)
+            }
+            _ => None,
+        };
+        let mut row = WholeRow {
+            names: Vec::new(),
+            fields: Vec::new(),
+            key: key.filter(|_| missing),
+            own_names,
+            is_there,
+        };
         for column in columns {
             row.fields.push(self.refer(level, Expr::Slot(column.slot), column.ty, &name)?);
             row.names.push(column.name);
@@ -180,13 +216,26 @@ impl Binder<'_> {
         Ok(Some(row))
     }
 
+    /// A slot that is true where the row of a table is there which an outer join may leave out; `None` if the tables
+    /// are planned already.
+    fn note_row(&mut self, level: usize, column: Slot) -> Option<Slot> {
+        self.scopes[level].rows_there.as_ref()?;
+        let slot = self.slot();
+        self.used[slot] = true;
+        self.scopes[level].rows_there.as_mut()?.push((column, slot));
+        Some(slot)
+    }
+
     /// `ROW(a, b)`: its fields are `f1`, `f2`.
     ///
     /// # Errors
     /// Those of the fields; 54011 for too many.
     pub(super) fn row_constructor(&mut self, parts: &[Ast]) -> Result<Typed> {
+        let mut parts = self.row_parts(parts)?;
         super::select_list::check_width(parts.len())?;
-        let parts: Vec<Typed> = parts.iter().map(|part| self.expr_decided(part)).collect::<Result<_>>()?;
+        for part in parts.iter_mut().filter(|part| part.ty.base == Base::Unknown && !part.ty.array) {
+            *part = self.coerce(part.clone(), Type::TEXT, Context::Implicit)?;
+        }
         let names = (1..=parts.len()).map(|number| format!("f{number}")).collect();
         let types = parts.iter().map(|part| part.ty).collect();
         let function = ScalarFn::row(RowForm::Record, Fields { names, types }, None);

@@ -352,8 +352,7 @@ impl Binder<'_> {
             let what = "could not determine polymorphic type because input has type unknown";
             return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
         }
-        // the modifier of `char(n)` says how it is printed
-        let ty = if ty.base == Base::Bpchar { ty } else { ty.plain() };
+        let ty = ty.of_result();
         for (number, arg) in args.into_iter().enumerate() {
             let is_count = number == count;
             let base = arg.ty.base;

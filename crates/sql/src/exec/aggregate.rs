@@ -352,8 +352,11 @@ impl<'a, W: Worker> Exec<'a, W> {
 
 /// A key as one of several sets has it, with the number of the set as its last value.
 fn key_in(key: &[Value], set: &[bool], number: usize) -> Vec<Value> {
-    let values = key.iter().zip(set).map(|(value, has)| if *has { value.clone() } else { Value::Null });
-    values.chain([Value::Int4(number as i32 + 1)]).collect()
+    // behind the keys that sets have or lack stand those that depend on keys of all sets, and the number of the set
+    let (keys, others) = key.split_at(set.len());
+    let values = keys.iter().zip(set).map(|(value, has)| if *has { value.clone() } else { Value::Null });
+    let depending = others.iter().take(others.len().saturating_sub(1)).cloned();
+    values.chain(depending).chain([Value::Int4(number as i32 + 1)]).collect()
 }
 
 /// Values that an aggregate looks at, and whether it does.

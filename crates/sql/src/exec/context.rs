@@ -35,6 +35,8 @@ pub(crate) trait Host {
     fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value>;
     /// The foreign keys of a table, and those that refer to it.
     fn keys_of(&self, table: u32) -> Result<Keys>;
+    /// Whether the current role may read a table, or a column of it.
+    fn may_read(&self, table: u32, attnum: Option<i16>) -> bool;
     /// The rows of a table that is computed.
     fn computed(&self, table: Computed) -> Result<Vec<Vec<Value>>>;
     /// Takes a lock for the transaction, unless it conflicts with a lock of another session.
@@ -179,7 +181,7 @@ impl Context<'_> {
     /// # Errors
     /// What it refuses.
     pub(crate) fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value> {
-        if function.name == "pg_sleep" {
+        if function.name.starts_with("pg_sleep") {
             return self.sleep(args);
         }
         if function.name == "pg_trigger_depth" {
@@ -231,10 +233,19 @@ impl Context<'_> {
         })
     }
 
-    /// `pg_sleep(seconds)`. A connection has a thread of its own, so nobody else waits.
+    /// `pg_sleep(seconds)` and its like, for or until a time. A connection has a thread of its own: nobody else waits.
     fn sleep(&self, args: &[Value]) -> Result<Value> {
         const STEP: Duration = Duration::from_millis(10);
-        let Some(Value::Float8(seconds)) = args.first() else { return Ok(Value::Null) };
+        let micros = |micros: i64| micros as f64 / 1e6;
+        let seconds = match args.first() {
+            Some(Value::Float8(seconds)) => *seconds,
+            Some(Value::Interval(interval)) => {
+                let days = f64::from(interval.months) * 30.0 + f64::from(interval.days);
+                micros(interval.micros) + days * 86_400.0
+            }
+            Some(Value::Timestamptz(until)) => micros(until.saturating_sub(scaledb_types::zone::clock())),
+            _ => return Ok(Value::Null),
+        };
         let length = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
         let start = Instant::now();
         loop {

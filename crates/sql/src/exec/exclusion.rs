@@ -124,10 +124,14 @@ impl<W: Worker> Exec<'_, W> {
         let name = table.index_name(IndexRef::Secondary(index));
         let what = format!("conflicting key value violates exclusion constraint \"{name}\"");
         let [names, new, existing] = keys;
-        SqlError::new(SqlState::EXCLUSION_VIOLATION, what)
-            .detail(format!("Key ({names})=({new}) conflicts with existing key ({names})=({existing})."))
+        let error = SqlError::new(SqlState::EXCLUSION_VIOLATION, what)
             .table(table.desc.schema.as_str(), table.desc.name.as_str())
-            .constraint(name)
+            .constraint(name);
+        let columns = table.shown_columns(IndexRef::Secondary(index));
+        if !self.shows_key(table, columns.iter().map(|column| column.position)) {
+            return error.detail("Key conflicts with existing key.");
+        }
+        error.detail(format!("Key ({names})=({new}) conflicts with existing key ({names})=({existing})."))
     }
 }
 

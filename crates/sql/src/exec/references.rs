@@ -145,12 +145,8 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if late && self.referring(key, values, true)?.is_empty() {
                     return Ok(());
                 }
-                let detail = format!(
-                    "Key ({})=({}) is not present in table \"{}\".",
-                    self.names(key, false),
-                    self.values(key, values, false),
-                    key.to.desc.name
-                );
+                let shown = self.shown_key(key, values, false);
+                let detail = format!("Key{shown} is not present in table \"{}\".", key.to.desc.name);
                 Err(violation(key, false).detail(detail))
             }
             Kind::Referred { old, new } => {
@@ -161,6 +157,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if action == Action::NoAction && self.is_there(key, old)? {
                     return Ok(());
                 }
+                let sets = if new.is_some() { &[][..] } else { &key.desc.on_delete_sets[..] };
                 let first = matches!(action, Action::NoAction | Action::Restrict);
                 let Some(wanted) = key.referring_to(old) else { return Ok(()) };
                 let rows = self.referring(key, &wanted, first)?;
@@ -169,26 +166,33 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 match (action, new) {
                     (Action::NoAction | Action::Restrict, _) => {
-                        let detail = format!(
-                            "Key ({})=({}) is still referenced from table \"{}\".",
-                            self.names(key, true),
-                            self.values(key, old, true),
-                            key.from.desc.name
-                        );
+                        let shown = self.shown_key(key, old, true);
+                        let from = &key.from.desc.name;
+                        let detail = format!("Key{shown} is still referenced from table \"{from}\".");
                         Err(violation(key, true).detail(detail))
                     }
                     (Action::Cascade, None) => self.cascade_delete(key, rows),
                     (Action::Cascade, Some(new)) => {
                         let new = self.assigned(key, new)?;
-                        self.cascade_update(key, rows, &new)
+                        self.cascade_update(key, rows, &new, &[])
                     }
                     (Action::SetNull, _) => {
                         let nulls = vec![Value::Null; old.len()];
-                        self.cascade_update(key, rows, &nulls)
+                        self.cascade_update(key, rows, &nulls, sets)
                     }
-                    (Action::SetDefault, _) => self.cascade_update(key, rows, &key.set_default),
+                    (Action::SetDefault, _) => self.cascade_update(key, rows, &key.set_default, sets),
                 }
             }
+        }
+    }
+
+    /// A key as details print it, for those who may read its columns.
+    fn shown_key(&self, key: &ForeignKey, values: &[Value], referred: bool) -> String {
+        let (table, columns) =
+            if referred { (&key.to, &key.to_columns) } else { (&key.from, &key.from_columns) };
+        match self.shows_key(table, columns.iter().copied()) {
+            true => format!(" ({})=({})", self.names(key, referred), self.values(key, values, referred)),
+            false => String::new(),
         }
     }
 
@@ -305,36 +309,45 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok(())
     }
 
-    /// A row with other values of the referring columns, and of those that are computed from them.
-    fn set_columns(&mut self, key: &ForeignKey, old: &[Value], values: &[Value]) -> Result<Box<[Value]>> {
+    /// A row with other values of the referring columns, or of some of them, and of those that are computed from them.
+    fn set_columns(
+        &mut self,
+        key: &ForeignKey,
+        old: &[Value],
+        values: &[Value],
+        sets: &[i16],
+    ) -> Result<Box<[Value]>> {
         let (table, setting) = (&*key.from, &key.setting);
         let mut new = old.to_vec();
         for (&column, value) in key.from_columns.iter().zip(values) {
-            new[column] = value.clone();
+            if sets.is_empty() || sets.contains(&table.desc.columns[column].attnum) {
+                new[column] = value.clone();
+            }
         }
         let row: Vec<Slot> = (0..new.len()).collect();
         let frame = std::mem::replace(&mut self.frame, new);
         let checked = self
             .generate(&setting.generated, &row)
-            .and_then(|()| self.check_conditions(table, &setting.not_null, &setting.checks, &row));
+            .and_then(|()| self.check_conditions(table, (&setting.not_null, &setting.checks, &[]), &row));
         let mut new = std::mem::replace(&mut self.frame, frame);
         new.truncate(row.len());
         checked.map(|()| new.into())
     }
 
-    /// Sets the referring columns.
+    /// Sets the referring columns, or some of them.
     fn cascade_update(
         &mut self,
         key: &Arc<ForeignKey>,
         rows: Vec<(RowId, Box<[Value]>)>,
         values: &[Value],
+        sets: &[i16],
     ) -> Result<()> {
         let (table, setting) = (&key.from, &key.setting);
         let (references, further) = self.context.host.keys_of(table.desc.oid)?;
         let all = Projection::all(&table.info.schema);
         let triggers = self.context.host.triggers_of(table, Event::Update, Some(&setting.columns));
         for (id, old) in rows {
-            let new = self.set_columns(key, &old, values)?;
+            let new = self.set_columns(key, &old, values, sets)?;
             if let Some(triggers) = &triggers {
                 match self.fire_before(triggers, table, Some(&old), Some(new.to_vec()))? {
                     None => continue,

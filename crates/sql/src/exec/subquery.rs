@@ -6,7 +6,7 @@ use crate::functions::SetFn;
 use crate::plan::expr::{Ask, Compare, Subquery};
 use scaledb_engine::Worker;
 use scaledb_types::func::Interrupt;
-use scaledb_types::{Array, Result, SqlError, SqlState, Value};
+use scaledb_types::{Array, Result, SqlError, SqlState, Type, Value};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -53,8 +53,13 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             Ask::Array(element) => {
                 let rows = self.rows_of(sub)?;
-                let values = rows.iter().filter_map(|row| row.first().cloned()).collect();
-                Ok(Value::Array(Arc::new(Array::new(*element, values))))
+                let values: Vec<Value> = rows.iter().filter_map(|row| row.first().cloned()).collect();
+                // arrays make an array of one more dimension
+                let array = match element.element() {
+                    Some(element_of) if element.array => accumulated(element_of, &values)?,
+                    _ => Array::new(*element, values),
+                };
+                Ok(Value::Array(Arc::new(array)))
             }
             Ask::Any(values, op) => {
                 let mut left = Vec::with_capacity(values.len());
@@ -141,6 +146,26 @@ impl<'a, W: Worker> Exec<'a, W> {
         })?;
         Ok((rows, weight))
     }
+}
+
+/// Arrays as one of one more dimension.
+fn accumulated(element: Type, parts: &[Value]) -> Result<Array> {
+    let mut first = None;
+    for part in parts {
+        let Value::Array(part) = part else {
+            let what = "cannot accumulate null arrays";
+            return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, what));
+        };
+        let refused = match first.replace(part.dimensions()) {
+            _ if part.dimensions().is_empty() => "cannot accumulate empty arrays",
+            Some(before) if before != part.dimensions() => {
+                "cannot accumulate arrays of different dimensionality"
+            }
+            _ => continue,
+        };
+        return Err(SqlError::new(SqlState::ARRAY_ELEMENT_ERROR, refused));
+    }
+    Array::nested(element, parts)
 }
 
 fn scalar(rows: &[Box<[Value]>]) -> Result<Value> {

@@ -43,6 +43,15 @@ const SESSION: &[Signature] = &[
     ("pg_backend_pid", &[], Type::INT4),
     ("pg_trigger_depth", &[], Type::INT4),
     ("pg_sleep", &[Type::FLOAT8], Type::VOID),
+    ("pg_sleep_for", &[Type::INTERVAL], Type::VOID),
+    ("pg_sleep_until", &[Type::TIMESTAMPTZ], Type::VOID),
+    ("random", &[], Type::FLOAT8),
+    ("setseed", &[Type::FLOAT8], Type::VOID),
+    ("current_query", &[], Type::TEXT),
+    ("pg_client_encoding", &[], Type::NAME),
+    ("pg_blocking_pids", &[Type::INT4], Type::array_of(Base::Int4)),
+    ("pg_conf_load_time", &[], Type::TIMESTAMPTZ),
+    ("pg_jit_available", &[], Type::BOOL),
     ("pg_cancel_backend", &[Type::INT4], Type::BOOL),
     ("pg_terminate_backend", &[Type::INT4], Type::BOOL),
     ("pg_reload_conf", &[], Type::BOOL),
@@ -50,9 +59,13 @@ const SESSION: &[Signature] = &[
     ("pg_is_in_recovery", &[], Type::BOOL),
     ("pg_postmaster_start_time", &[], Type::TIMESTAMPTZ),
     ("txid_current", &[], Type::INT8),
+    ("txid_current_if_assigned", &[], Type::INT8),
+    ("pg_current_xact_id", &[], Type::INT8),
+    ("pg_current_xact_id_if_assigned", &[], Type::INT8),
     ("inet_server_addr", &[], Type::TEXT),
     ("inet_server_port", &[], Type::INT4),
     ("inet_client_addr", &[], Type::TEXT),
+    ("inet_client_port", &[], Type::INT4),
     ("pg_advisory_lock", &[Type::INT8], Type::VOID),
     ("pg_advisory_lock", &[Type::INT4, Type::INT4], Type::VOID),
     ("pg_advisory_lock_shared", &[Type::INT8], Type::VOID),
@@ -75,6 +88,15 @@ const SESSION: &[Signature] = &[
     ("pg_advisory_unlock_shared", &[Type::INT4, Type::INT4], Type::BOOL),
     ("pg_advisory_unlock_all", &[], Type::VOID),
     ("_acl_items", &[Type::array_of(Base::Text)], Type::array_of(Base::Text)),
+    ("_sequence_parameters", &[Type::OID], Type::array_of(Base::Text)),
+    ("_identified_object", &[Type::OID, Type::OID, Type::INT4], Type::array_of(Base::Text)),
+    ("pg_describe_object", &[Type::OID, Type::OID, Type::INT4], Type::TEXT),
+    ("pg_sequence_last_value", &[Type::REGCLASS], Type::INT8),
+    ("pg_relation_is_updatable", &[Type::REGCLASS, Type::BOOL], Type::INT4),
+    ("pg_column_is_updatable", &[Type::REGCLASS, Type::INT2, Type::BOOL], Type::BOOL),
+    ("pg_relation_filenode", &[Type::REGCLASS], Type::OID),
+    ("row_security_active", &[Type::OID], Type::BOOL),
+    ("row_security_active", &[Type::TEXT], Type::BOOL),
     ("acldefault", &[Type::CHAR, Type::OID], Type::array_of(Base::Text)),
     ("pg_my_temp_schema", &[], Type::OID),
     ("pg_is_other_temp_schema", &[Type::OID], Type::BOOL),
@@ -102,12 +124,14 @@ const SESSION: &[Signature] = &[
     ("pg_get_viewdef", &[Type::OID], Type::TEXT),
     ("pg_get_viewdef", &[Type::TEXT, Type::BOOL], Type::TEXT),
     ("pg_get_viewdef", &[Type::OID, Type::BOOL], Type::TEXT),
+    ("pg_get_viewdef", &[Type::OID, Type::INT4], Type::TEXT),
     ("pg_get_statisticsobjdef_columns", &[Type::OID], Type::TEXT),
     ("pg_get_ruledef", &[Type::OID], Type::TEXT),
     ("pg_get_ruledef", &[Type::OID, Type::BOOL], Type::TEXT),
     ("pg_get_triggerdef", &[Type::OID], Type::TEXT),
     ("pg_get_triggerdef", &[Type::OID, Type::BOOL], Type::TEXT),
     ("pg_get_functiondef", &[Type::OID], Type::TEXT),
+    ("pg_get_function_arg_default", &[Type::OID, Type::INT4], Type::TEXT),
     ("pg_get_function_identity_arguments", &[Type::OID], Type::TEXT),
     ("pg_get_function_result", &[Type::OID], Type::TEXT),
     ("pg_get_function_sqlbody", &[Type::OID], Type::TEXT),
@@ -135,6 +159,8 @@ const SESSION: &[Signature] = &[
     ("to_regtype", &[Type::TEXT], Type::REGTYPE),
     ("to_regnamespace", &[Type::TEXT], Type::REGNAMESPACE),
     ("to_regrole", &[Type::TEXT], Type::REGROLE),
+    ("to_regproc", &[Type::TEXT], Type::REGPROC),
+    ("to_regprocedure", &[Type::TEXT], Type::REGPROCEDURE),
     ("has_table_privilege", &[ANY, Type::TEXT], Type::BOOL),
     ("has_table_privilege", &[ANY, ANY, Type::TEXT], Type::BOOL),
     ("has_schema_privilege", &[ANY, Type::TEXT], Type::BOOL),
@@ -214,6 +240,10 @@ impl SessionFn {
                 | "currval"
                 | "lastval"
                 | "pg_sleep"
+                | "pg_sleep_for"
+                | "pg_sleep_until"
+                | "random"
+                | "setseed"
                 | "pg_notify"
                 | "pg_notification_queue_usage"
                 | "pg_cancel_backend"

@@ -31,8 +31,8 @@ pub(crate) enum SetFn {
     Keywords,
     /// Options of a foreign object, `name=value` each: names and values.
     Options,
-    /// The privileges of an `aclitem[]`: by whom, to whom, what, and whether it may be granted on.
-    AclItems,
+    /// The rows, by a function of this name, whose values are in an array of texts one after the other.
+    Texts(&'static str, Columns),
     /// One row with the value.
     One,
     /// The rows, or the only one, of a function that somebody has written.
@@ -45,12 +45,56 @@ pub(crate) type Columns = &'static [(&'static str, Type)];
 /// Whether a name is that of a function that returns a set.
 pub(crate) fn returns_set(name: &str) -> bool {
     let known = ["unnest", "generate_series", "generate_subscripts", "pg_listening_channels"];
-    let of_catalogs = ["_pg_expandarray", "pg_get_keywords", "pg_options_to_table", "aclexplode"];
+    let of_catalogs = ["_pg_expandarray", "pg_get_keywords", "pg_options_to_table"];
     let of_texts = ["string_to_table", "regexp_split_to_table", "regexp_matches"];
     known.contains(&name)
         || of_catalogs.contains(&name)
         || of_texts.contains(&name)
+        || of_session(name).is_some()
         || SetFn::of_json(name).is_some()
+}
+
+/// A function whose rows a function of the session makes, as an array of texts: its name, the parameters and the name
+/// of that one, and the columns.
+type OfSession = (&'static str, &'static [Type], &'static str, Columns);
+
+const OF_SESSION: &[OfSession] = &[
+    (
+        "aclexplode",
+        &[Type::array_of(Base::Text)],
+        "_acl_items",
+        &[
+            ("grantor", Type::OID),
+            ("grantee", Type::OID),
+            ("privilege_type", Type::TEXT),
+            ("is_grantable", Type::BOOL),
+        ],
+    ),
+    (
+        "pg_sequence_parameters",
+        &[Type::OID],
+        "_sequence_parameters",
+        &[
+            ("start_value", Type::INT8),
+            ("minimum_value", Type::INT8),
+            ("maximum_value", Type::INT8),
+            ("increment", Type::INT8),
+            ("cycle_option", Type::BOOL),
+            ("cache_size", Type::INT8),
+            ("data_type", Type::OID),
+        ],
+    ),
+    (
+        "pg_identify_object",
+        &[Type::OID, Type::OID, Type::INT4],
+        "_identified_object",
+        &[("type", Type::TEXT), ("schema", Type::TEXT), ("name", Type::TEXT), ("identity", Type::TEXT)],
+    ),
+];
+
+/// What makes the rows of a function, if a function of the session does.
+pub(crate) fn of_session(name: &str) -> Option<&'static OfSession> {
+    OF_SESSION.iter().find(|(known, ..)| *known == name)
 }
 
 /// A function that makes rows of objects: its name, the type that it takes, and whether it takes several objects.
@@ -144,16 +188,15 @@ impl SetFn {
                     }
                 }
             }
-            Self::AclItems => {
+            Self::Texts(_, columns) => {
                 let Value::Array(array) = &args[0] else { return done };
-                // of four each
-                for item in array.values().chunks_exact(4) {
-                    let oid = |at: usize| {
-                        let text = item[at].as_str().and_then(|text| text.parse().ok());
-                        Value::Oid(text.unwrap_or(0))
+                for row in array.values().chunks_exact(columns.len().max(1)) {
+                    let value = |(text, (_, ty)): (&Value, &(&str, Type))| match text.as_str() {
+                        Some(text) => Value::parse(text, *ty, env),
+                        None => Ok(Value::Null),
                     };
-                    let granted = Value::Bool(item[3].as_str() == Some("t"));
-                    if next(vec![oid(0), oid(1), item[2].clone(), granted])?.is_break() {
+                    let row = row.iter().zip(columns.iter()).map(value).collect::<Result<_>>()?;
+                    if next(row)?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -162,8 +205,10 @@ impl SetFn {
                 let (Value::Array(array), Some(number)) = (&args[0], args[1].as_i64()) else { return done };
                 let number = number.checked_sub(1).and_then(|number| usize::try_from(number).ok());
                 let Some(dimension) = number.and_then(|n| array.dimensions().get(n)) else { return done };
-                for at in dimension.lower..dimension.lower + dimension.len {
-                    if next(vec![Value::Int4(at)])?.is_break() {
+                let backwards = args.get(2).is_some_and(Value::is_true);
+                for at in 0..dimension.len {
+                    let at = if backwards { dimension.len - 1 - at } else { at };
+                    if next(vec![Value::Int4(dimension.lower + at)])?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }

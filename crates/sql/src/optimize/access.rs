@@ -96,6 +96,15 @@ impl Planner<'_> {
             (LeafKind::Other(node), _) => node,
             (LeafKind::Table { .. }, None) => Node::Result,
         };
+        let node = match leaf.there {
+            Some(there) => {
+                // conditions on its columns stay with the scan
+                let node = self.apply(node, conditions, bound);
+                let exprs = vec![(Expr::Const(Value::Bool(true)), *there)];
+                Node::Project { input: Box::new(node), exprs }
+            }
+            None => node,
+        };
         self.apply(node, conditions, bound)
     }
 
@@ -306,7 +315,7 @@ pub(super) fn equal_to(condition: &Expr, slot: Slot, ty: Type) -> Option<KeyValu
             let Ask::Any(values, Compare::Eq) = &sub.ask else { return None };
             // a list that does not depend on the row is looked up key by key
             match (&values[..], sub.keep.is_some() && is_exact_type(ty)) {
-                ([Expr::Slot(found)], true) if *found == slot => {
+                ([Expr::Slot(found)], true) if *found == slot && !ty.array => {
                     let array = Ask::Array(ty.plain());
                     Some(KeyValue::Array(Expr::Subquery(Arc::new(sub.asking(array)))))
                 }

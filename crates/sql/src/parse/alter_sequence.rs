@@ -68,7 +68,11 @@ pub(super) fn alter_sequence(at: &mut Cursor<'_>) -> Result<AlterSequence> {
     Ok(AlterSequence { if_exists, schema, name, change })
 }
 
-fn options(at: &mut Cursor<'_>) -> Result<Options> {
+/// The options of a sequence, to the end of the text.
+///
+/// # Errors
+/// As [`alter_sequence`].
+pub(super) fn options(at: &mut Cursor<'_>) -> Result<Options> {
     let mut options = Options::default();
     while at.ahead.is_some() {
         option(at, &mut options)?;

@@ -22,12 +22,16 @@ pub(crate) struct Copy {
     pub(crate) delimiter: u8,
     pub(crate) null: String,
     pub(crate) header: bool,
+    /// Whether the names in the header must be those of the columns.
+    pub(crate) matches: bool,
     pub(crate) quote: u8,
     pub(crate) escape: u8,
     pub(crate) force_quote_all: bool,
     pub(crate) force_quote: Vec<String>,
     pub(crate) force_not_null: Vec<String>,
     pub(crate) force_null: Vec<String>,
+    /// Which rows go into the table.
+    pub(crate) condition: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,14 +79,19 @@ pub(super) fn copy(at: &mut Cursor<'_>) -> Result<Copy> {
         delimiter: b'\t',
         null: "\\N".to_owned(),
         header: false,
+        matches: false,
         quote: b'"',
         escape: b'"',
         force_quote_all: false,
         force_quote: Vec::new(),
         force_not_null: Vec::new(),
         force_null: Vec::new(),
+        condition: None,
     };
     copy_options(at, &mut copy)?;
+    if into_table && at.accept("where") {
+        copy.condition = Some(at.rest().to_owned());
+    }
     if into_table && matches!(copy.source, CopySource::Query(_)) {
         return Err(at.unexpected());
     }
@@ -99,13 +108,20 @@ fn no_files() -> SqlError {
 
 fn copy_options(at: &mut Cursor<'_>, copy: &mut Copy) -> Result<()> {
     let (mut delimiter, mut null, mut escape) = (None, None, None);
+    let mut given: Vec<String> = Vec::new();
     at.accept("with");
     let list = at.accept_sign("(");
     loop {
-        if at.ahead.is_none() || list && at.accept_sign(")") {
+        let ended = at.ahead.is_none_or(|token| token.is(at.text, "where"));
+        if ended && !list || list && at.accept_sign(")") {
             break;
         }
         let option = at.name()?;
+        if given.contains(&option) && option != "force" {
+            let what = "conflicting or redundant options";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
+        given.push(option.clone());
         match option.as_str() {
             "format" => {
                 copy.format = match value(at)?.as_str() {
@@ -122,6 +138,12 @@ fn copy_options(at: &mut Cursor<'_>, copy: &mut Copy) -> Result<()> {
             "binary" if !list => copy.format = CopyFormat::Binary,
             "freeze" => {
                 flag(at)?;
+            }
+            "header" if at.accept("match") => {
+                if !copy.into_table {
+                    return Err(SqlError::unsupported("cannot use \"match\" with HEADER in COPY TO"));
+                }
+                (copy.header, copy.matches) = (true, true);
             }
             "header" => copy.header = flag(at)?,
             "delimiter" | "delimiters" => {

@@ -4,9 +4,10 @@
 //! each level: `abs(abs(...))`, or a mistake inside of thirty casts, takes minutes. A statement that is taken as it
 //! seems calls [`Dialect::parse_prefix`] about once for each operand; one that needs much more is refused.
 
-use super::{elements, merge, sequence};
+use super::{alter_table, create_as, elements, merge, sequence};
 use sqlparser::ast::{
-    BinaryOperator, ColumnOption, Expr, Ident, Interval, ObjectNamePart, Statement, TrimWhereField, Value,
+    BinaryOperator, ColumnOption, Expr, Ident, Interval, ObjectNamePart, Statement, TrimWhereField,
+    UnaryOperator, Value,
 };
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS};
@@ -42,6 +43,9 @@ impl Bounded {
         Self { left: Cell::new(FOR_ALL + PER_BYTE * text.len() as u64) }
     }
 }
+
+/// What stands before an argument that is an array with the arguments.
+pub(crate) const VARIADIC: &str = "VARIADIC";
 
 /// What stands before the lower bound of `BETWEEN SYMMETRIC`: the parser does not know it.
 pub(crate) const SYMMETRIC: &str = "SYMMETRIC";
@@ -235,8 +239,17 @@ impl Dialect for Bounded {
         if parser.peek_keyword(Keyword::VALUES) {
             return Some(parser.parse_query().map(Expr::Subquery));
         }
+        // no column has this name
+        if parser.parse_keyword(Keyword::VARIADIC) {
+            let value = parser.parse_expr();
+            let prefix = Ident::new(VARIADIC);
+            return Some(value.map(|value| Expr::Prefixed { prefix, value: Box::new(value) }));
+        }
         if self.begins_set_operation(parser) {
             return Some(parser.parse_query().map(Expr::Subquery));
+        }
+        if let Some(parsed) = sign(parser) {
+            return Some(parsed);
         }
         if let Some(parsed) = row(parser).or_else(|| trim(parser)).or_else(|| grouping(parser)) {
             return Some(parsed);
@@ -274,7 +287,8 @@ impl Dialect for Bounded {
 
     fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
         sequence::create(parser)
-            .or_else(|| sequence::alter_table(parser))
+            .or_else(|| alter_table::statement(parser))
+            .or_else(|| create_as::statement(parser))
             .or_else(|| merge::statement(parser))
     }
 
@@ -382,6 +396,40 @@ impl Dialect for Bounded {
     }
 }
 
+/// A sign before an operand, which binds as in PostgreSQL: `-2 ^ 2` is `(-2) ^ 2`, and `@ a + b` is `@ (a + b)`.
+///
+/// Trees are printed without a blank between two signs, which would be a comment or another operator, so that `- -a`
+/// becomes `-(-a)`.
+fn sign(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let op = sign_of(&parser.peek_token_ref().token)?;
+    let doubled = sign_of(&parser.peek_nth_token_ref(1).token).is_some();
+    let binds = match op {
+        UnaryOperator::Minus | UnaryOperator::Plus => COLLATE_BINDS,
+        _ => POSTGRES.prec_value(Precedence::PgOther),
+    };
+    parser.advance_token();
+    let inner = parser.parse_subexpr(binds).map(Box::new);
+    Some(inner.map(|inner| {
+        let expr = if doubled { Box::new(Expr::Nested(inner)) } else { inner };
+        Expr::UnaryOp { op, expr }
+    }))
+}
+
+/// How much COLLATE binds, which binds as signs do.
+const COLLATE_BINDS: u8 = 120;
+
+fn sign_of(token: &Token) -> Option<UnaryOperator> {
+    Some(match token {
+        Token::Minus => UnaryOperator::Minus,
+        Token::Plus => UnaryOperator::Plus,
+        Token::Tilde => UnaryOperator::BitwiseNot,
+        Token::AtSign => UnaryOperator::PGAbs,
+        Token::PGSquareRoot => UnaryOperator::PGSquareRoot,
+        Token::PGCubeRoot => UnaryOperator::PGCubeRoot,
+        _ => return None,
+    })
+}
+
 /// `interval(3) '1.23456 seconds'`; `None` if it is something else.
 fn interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
     let (Token::Number(digits, _), Token::RParen, Token::SingleQuotedString(text)) = (
@@ -455,6 +503,9 @@ fn trimmed_list(
     Ok(Expr::Trim { trim_where, trim_what, expr: Box::new(first), trim_characters })
 }
 
+/// What stands before the parts of a row constructor that has not several.
+const ROW: &str = "ROW";
+
 /// `ROW (a, b)` is `(a, b)`: the parser would take it as a call.
 fn row(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
     let is_row = matches!(&parser.peek_token_ref().token,
@@ -465,10 +516,26 @@ fn row(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
     parser.advance_token();
     parser.advance_token();
     if parser.consume_token(&Token::RParen) {
-        return Some(Ok(Expr::Tuple(Vec::new())));
+        return Some(Ok(row_of(Vec::new())));
     }
     let parts = parser.parse_comma_separated(Parser::parse_expr);
-    Some(parts.and_then(|parts| parser.expect_token(&Token::RParen).map(|_| Expr::Tuple(parts))))
+    Some(parts.and_then(|parts| parser.expect_token(&Token::RParen).map(|_| row_of(parts))))
+}
+
+/// A row constructor. One that has not several parts keeps its word: `(a)` is a value, and the tree is printed.
+fn row_of(parts: Vec<Expr>) -> Expr {
+    let several = parts.len() > 1;
+    let row = Expr::Tuple(parts);
+    if several { row } else { Expr::Prefixed { prefix: Ident::new(ROW), value: Box::new(row) } }
+}
+
+/// The parts of a row constructor.
+pub(crate) fn parts_of_row(ast: &Expr) -> Option<&[Expr]> {
+    match ast {
+        Expr::Tuple(parts) => Some(parts),
+        Expr::Prefixed { prefix, value } if prefix.value == ROW => parts_of_row(value),
+        _ => None,
+    }
 }
 
 /// What makes an expression of grouping sets.

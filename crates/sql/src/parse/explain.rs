@@ -38,7 +38,13 @@ pub(super) fn explain(at: &mut Cursor<'_>) -> Result<Utility> {
         format: Format::Text,
     };
     let (mut timing, mut summary) = (None, None);
-    if at.accept_sign("(") {
+    // what is no option begins a query in parentheses
+    let mut behind = at.behind();
+    let queries = behind.next().is_some_and(|token| {
+        let word = |word: &&str| token.is(at.text, word);
+        token.is_sign(at.text, "(") || ["select", "values", "with", "table"].iter().any(word)
+    });
+    if !queries && at.accept_sign("(") {
         for option in pieces(at)? {
             let mut words = option.split_ascii_whitespace().map(str::to_lowercase);
             let name = words.next().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! `FETCH FIRST 3 ROWS ONLY OFFSET 1`: the parser knows FETCH behind OFFSET only. With OFFSET behind it, it becomes
 //! LIMIT, which may stand on either side. `FETCH FIRST ROW ONLY` becomes LIMIT 1: the parser takes it as one without a
-//! limit; and it knows no parentheses around the count.
+//! limit; and it knows no parentheses around the count. OFFSET behind WITH TIES is put before FETCH.
 
 use super::MAX_NESTING;
 use sqlparser::keywords::Keyword;
@@ -10,6 +10,11 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     for at in 0..tokens.len() {
         if is(&tokens, at, &[Keyword::FETCH])
+            && let Some((offset, end)) = ties(&tokens, at)
+        {
+            // the parser knows OFFSET before FETCH
+            tokens[at..end].rotate_left(offset - at);
+        } else if is(&tokens, at, &[Keyword::FETCH])
             && let Some((count, end)) = clause(&tokens, at)
         {
             tokens[at].token =
@@ -41,14 +46,31 @@ pub(super) fn next(tokens: &[TokenWithSpan], from: usize) -> usize {
     from + rest.iter().take_while(|token| matches!(token.token, Token::Whitespace(_))).count()
 }
 
-/// Where the count stands, and the end of the clause, if OFFSET follows it, or there is no count, or one in
-/// parentheses.
-fn clause(tokens: &[TokenWithSpan], fetch: usize) -> Option<(std::ops::Range<usize>, usize)> {
+/// Where OFFSET begins behind FETCH .. WITH TIES, and where it ends.
+fn ties(tokens: &[TokenWithSpan], fetch: usize) -> Option<(usize, usize)> {
     let first = next(tokens, fetch + 1);
     if !is(tokens, first, &[Keyword::FIRST, Keyword::NEXT]) {
         return None;
     }
-    let from = next(tokens, first + 1);
+    let row = next(tokens, value(tokens, next(tokens, first + 1))?);
+    let with = next(tokens, row + 1);
+    let ties = next(tokens, with + 1);
+    let offset = next(tokens, ties + 1);
+    let all = is(tokens, row, &[Keyword::ROW, Keyword::ROWS])
+        && is(tokens, with, &[Keyword::WITH])
+        && is(tokens, ties, &[Keyword::TIES])
+        && is(tokens, offset, &[Keyword::OFFSET]);
+    if !all {
+        return None;
+    }
+    let from = next(tokens, offset + 1);
+    let end = value(tokens, from).filter(|end| *end > from)?;
+    let rows = next(tokens, end);
+    Some((offset, if is(tokens, rows, &[Keyword::ROW, Keyword::ROWS]) { rows + 1 } else { end }))
+}
+
+/// The end of a number, a parameter, or what is in parentheses; the place itself if there is none of them.
+fn value(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
     let mut to = from;
     match tokens.get(from)?.token {
         Token::LParen => {
@@ -70,6 +92,18 @@ fn clause(tokens: &[TokenWithSpan], fetch: usize) -> Option<(std::ops::Range<usi
         Token::Number(..) | Token::Placeholder(_) => to += 1,
         _ => {}
     }
+    Some(to)
+}
+
+/// Where the count stands, and the end of the clause, if OFFSET follows it, or there is no count, or one in
+/// parentheses.
+fn clause(tokens: &[TokenWithSpan], fetch: usize) -> Option<(std::ops::Range<usize>, usize)> {
+    let first = next(tokens, fetch + 1);
+    if !is(tokens, first, &[Keyword::FIRST, Keyword::NEXT]) {
+        return None;
+    }
+    let from = next(tokens, first + 1);
+    let to = value(tokens, from)?;
     let row = next(tokens, to);
     let only = next(tokens, row + 1);
     let behind = next(tokens, only + 1);
@@ -90,6 +124,10 @@ mod tests {
             ("select 1 fetch first $1 rows only offset $2 rows", "SELECT 1 LIMIT $1 OFFSET $2 ROWS"),
             ("select 1 fetch first row only", "SELECT 1 LIMIT 1"),
             ("select 1 fetch first (1 + 2) rows only", "SELECT 1 LIMIT (1 + 2)"),
+            (
+                "select 1 fetch first 2 rows with ties offset $1 rows",
+                "SELECT 1 OFFSET $1 ROWS FETCH FIRST 2 ROWS WITH TIES",
+            ),
             ("select 1 offset 2 fetch next rows only", "SELECT 1 LIMIT 1 OFFSET 2"),
             ("select 1 offset 1 fetch first 3 rows only", "SELECT 1 OFFSET 1 FETCH FIRST 3 ROWS ONLY"),
         ] {

@@ -21,6 +21,11 @@ pub(crate) fn exclusion(spec: &WindowSpec) -> (Option<&str>, &[Expr]) {
     (None, &spec.partition_by)
 }
 
+/// Whether a text is what a frame may leave out.
+pub(super) fn is_form(text: &str) -> bool {
+    FORMS.iter().any(|form| form.join(" ") == text)
+}
+
 /// Puts the frames of a statement in the parser's form.
 pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut at = 0;

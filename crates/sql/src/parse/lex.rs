@@ -2,6 +2,11 @@
 //!
 //! It allocates nothing and accepts anything: what is not a token is an operator character.
 
+use super::operators::{end_of, is_sign};
+
+/// How many bytes a name may have.
+pub const MAX_NAME: usize = 63;
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -21,7 +26,7 @@ pub enum Kind {
     Semicolon,
     /// `(`, `)`, `,`, `[`, `]`, `.`.
     Punct,
-    /// A run of operator characters.
+    /// An operator, `::`, `:=`, or a character that begins nothing.
     Operator,
     /// A quote or comment that does not end.
     Open,
@@ -60,17 +65,19 @@ impl Token {
 pub struct Lexer<'a> {
     text: &'a str,
     at: usize,
+    /// Up to here every sign is an operator of its own.
+    signs: usize,
 }
 
 impl<'a> Lexer<'a> {
     /// The tokens of a text.
     pub fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self { text, at: 0, signs: 0 }
     }
 
     /// The tokens from a byte on, which must stand between two tokens.
     pub fn starting_at(text: &'a str, at: usize) -> Self {
-        Self { text, at }
+        Self { text, at, signs: 0 }
     }
 
     fn bytes(&self) -> &'a [u8] {
@@ -214,18 +221,18 @@ impl Iterator for Lexer<'_> {
             b'.' if self.byte(start + 1).is_ascii_digit() => (Kind::Number, self.number(start)),
             b';' => (Kind::Semicolon, start + 1),
             b'(' | b')' | b',' | b'[' | b']' | b'.' => (Kind::Punct, start + 1),
-            _ => {
-                let mut at = start + 1;
-                while b"+-*/<>=~!@#%^&|`?:".contains(&self.byte(at))
-                    && !matches!((self.byte(at), self.byte(at + 1)), (b'-', b'-') | (b'/', b'*'))
-                {
-                    at += 1;
-                }
-                while !self.text.is_char_boundary(at) {
-                    at += 1;
-                }
-                (Kind::Operator, at)
+            b':' => {
+                let both = matches!(self.byte(start + 1), b':' | b'=');
+                (Kind::Operator, start + 1 + usize::from(both))
             }
+            b if is_sign(b) => {
+                let mut end = start + 1;
+                if start >= self.signs {
+                    (end, self.signs) = end_of(self.bytes(), start);
+                }
+                (Kind::Operator, end)
+            }
+            _ => (Kind::Operator, start + 1),
         };
         self.at = end.min(self.text.len());
         while !self.text.is_char_boundary(self.at) {
@@ -399,6 +406,6 @@ mod tests {
     fn numbers_words_and_operators_are_told_apart() {
         let text = "a1=-1.5e3+$2*.5::int4<>b";
         let tokens: Vec<_> = Lexer::new(text).map(|t| t.of(text)).collect();
-        assert_eq!(tokens, ["a1", "=-", "1.5e3", "+", "$2", "*", ".5", "::", "int4", "<>", "b"]);
+        assert_eq!(tokens, ["a1", "=", "-", "1.5e3", "+", "$2", "*", ".5", "::", "int4", "<>", "b"]);
     }
 }

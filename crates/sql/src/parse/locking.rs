@@ -85,6 +85,16 @@ fn is(token: &TokenWithSpan, keyword: Keyword) -> bool {
     matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword)
 }
 
+/// Whether a token is what [`rewrite`] writes in front of the tables of a clause.
+fn is_strength(token: &TokenWithSpan) -> bool {
+    matches!(&token.token, Token::Word(word) if word.quote_style.is_some() && words_of(&word.value).is_some())
+}
+
+/// The words of a clause, if a text is these.
+pub(super) fn words_of(text: &str) -> Option<&'static str> {
+    Strength::ALL.into_iter().map(Strength::words).find(|words| *words == text)
+}
+
 /// The next token that is no space.
 fn next(tokens: &[TokenWithSpan], from: usize) -> usize {
     let space = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
@@ -162,8 +172,9 @@ impl Found {
                 at += 1;
                 let sign = tokens.get(next(tokens, at)).map(|token| &token.token);
                 match sign {
-                    // a name with a schema is left for the error
+                    // a name with a schema is left for the error, and what was written here, and printed, as it is
                     Some(Token::Period) => return None,
+                    _ if tables.len() == 1 && is_strength(&tables[0]) => return None,
                     Some(Token::Comma) => at = next(tokens, at) + 1,
                     _ => break,
                 }

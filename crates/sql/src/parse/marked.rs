@@ -12,12 +12,13 @@
 //!  SELECT (f(x)).*                                   SELECT (f(x)).""
 //!  the query of m, and m as a target of REFRESH      ""."MATERIALIZED"."s"."m", see `materialized`
 //!  EXCLUDE (a WITH =)                                CHECK (""."EXCLUDE"(..)), see `exclude`
+//!  FOREIGN KEY (a, b) .. ON DELETE SET NULL (b)      FOREIGN KEY "ON DELETE SET b" (a, b) .. ON DELETE SET NULL
 //! ```
 //!
-//! `int ARRAY`, which is no name, becomes `int []`.
+//! `int ARRAY`, which is no name, becomes `int []`; `WITHOUT OIDS`, `USING heap`, and `NO INHERIT` of a CHECK are left
+//! out.
 
 use super::exclude::exclude_at;
-use super::lex::Lexer;
 use sqlparser::ast::{
     AccessExpr, Assignment, AssignmentTarget, Expr, ObjectName, ObjectNamePart, OnConflictAction,
 };
@@ -132,6 +133,10 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             exclude_at(&mut tokens, at);
         } else if is(&tokens, at, "ARRAY") {
             array_type_at(&mut tokens, at);
+        } else if is(&tokens, at, "DELETE") {
+            on_delete_at(&mut tokens, at);
+        } else if ["OIDS", "INHERIT", "HEAP"].iter().any(|word| is(&tokens, at, word)) {
+            leave_out_at(&mut tokens, at);
         } else if tokens[at].token == Token::Mul {
             all_fields_at(&mut tokens, at);
         }
@@ -158,6 +163,88 @@ pub(super) fn mark(mark: &str) -> [Token; 3] {
     [name(""), Token::Period, name(mark)]
 }
 
+/// What the columns begin with that ON DELETE sets: they stand for the name of an index, which a foreign key has in
+/// other databases.
+const SETS: &str = "ON DELETE SET ";
+
+/// How far the parts of a foreign key are from each other, in tokens.
+const NEAR: usize = 4_096;
+
+/// `FOREIGN KEY (..) .. ON DELETE SET NULL (a, b)`.
+fn on_delete_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
+    let set = behind(tokens, at);
+    let to = behind(tokens, set);
+    let open = behind(tokens, to);
+    let opens = tokens.get(open).is_some_and(|token| token.token == Token::LParen);
+    if !is(tokens, set, "SET") || !(is(tokens, to, "NULL") || is(tokens, to, "DEFAULT")) || !opens {
+        return;
+    }
+    let Some(close) = tokens[open..].iter().take(NEAR).position(|token| token.token == Token::RParen) else {
+        return;
+    };
+    let close = open + close;
+    let mut sets = SETS.to_owned();
+    for token in &tokens[open + 1..close] {
+        match &token.token {
+            Token::Word(_) | Token::Comma => sets.push_str(&token.token.to_string()),
+            Token::Whitespace(_) => {}
+            _ => return,
+        }
+    }
+    // of a column it can be that column only, as without it
+    let mut depth = 0_usize;
+    let begin = at.saturating_sub(NEAR);
+    let key = tokens[begin..at].iter().rposition(|token| match &token.token {
+        Token::RParen => {
+            depth += 1;
+            false
+        }
+        Token::LParen if depth > 0 => {
+            depth -= 1;
+            false
+        }
+        Token::LParen | Token::Comma => depth == 0,
+        Token::Word(word) => depth == 0 && word.keyword == Keyword::FOREIGN,
+        _ => false,
+    });
+    let key = key.map(|key| begin + key).filter(|&key| is(tokens, key, "FOREIGN"));
+    let key = key.map(|key| behind(tokens, key));
+    for token in &mut tokens[open..=close] {
+        token.token = Token::Whitespace(Whitespace::Space);
+    }
+    if let Some(key) = key.filter(|&key| is(tokens, key, "KEY")) {
+        let name = Word { value: sets, quote_style: Some('"'), keyword: Keyword::NoKeyword };
+        let span = tokens[key].span;
+        tokens.insert(key + 1, TokenWithSpan { token: Token::Word(name), span });
+    }
+}
+
+/// The columns that ON DELETE sets, by what stands for the name of an index.
+pub(crate) fn sets_columns(name: &sqlparser::ast::Ident) -> Vec<String> {
+    name.value.strip_prefix(SETS).and_then(super::lex::names_of).unwrap_or_default()
+}
+
+/// `WITHOUT OIDS` and `USING heap` of CREATE TABLE, and `NO INHERIT` of a CHECK, which say nothing here: rows have no
+/// oids, and tables no heirs.
+fn leave_out_at(tokens: &mut [TokenWithSpan], at: usize) {
+    let first = super::fetch::next(tokens, 0);
+    let before =
+        |at: usize| tokens[..at].iter().rposition(|token| !matches!(token.token, Token::Whitespace(_)));
+    let Some(word) = before(at) else { return };
+    let creates = is(tokens, first, "CREATE");
+    let closed = before(word).is_some_and(|before| tokens[before].token == Token::RParen);
+    let leaves_out = match () {
+        () if is(tokens, at, "OIDS") => is(tokens, word, "WITHOUT") && creates,
+        () if is(tokens, at, "HEAP") => is(tokens, word, "USING") && closed && creates,
+        () => is(tokens, word, "NO") && closed && (creates || is(tokens, first, "ALTER")),
+    };
+    if leaves_out {
+        for at in [word, at] {
+            tokens[at].token = Token::Whitespace(Whitespace::Space);
+        }
+    }
+}
+
 /// The star behind `(..).` or `[..].`, which is all fields of a record.
 fn all_fields_at(tokens: &mut [TokenWithSpan], at: usize) {
     let before =
@@ -181,21 +268,6 @@ pub(crate) fn all_fields(item: &Expr) -> Option<Expr> {
         return Some((**root).clone());
     }
     Some(Expr::CompoundFieldAccess { root: root.clone(), access_chain: chain.to_vec() })
-}
-
-/// The text of a query with the stars that [`all_fields_at`] has made names.
-pub(crate) fn with_stars(text: &str) -> String {
-    let (mut out, mut copied, mut behind_dot) = (String::with_capacity(text.len()), 0, false);
-    for token in Lexer::new(text) {
-        if behind_dot && token.of(text) == "\"\"" {
-            out.push_str(&text[copied..token.start]);
-            out.push('*');
-            copied = token.end;
-        }
-        behind_dot = token.is_sign(text, ".");
-    }
-    out.push_str(&text[copied..]);
-    out
 }
 
 fn override_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {

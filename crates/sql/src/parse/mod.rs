@@ -1,10 +1,13 @@
 //! From text to syntax trees.
 
+pub(crate) mod absent;
 pub(crate) mod alter_sequence;
+pub(crate) mod alter_table;
 pub(crate) mod alter_type;
 pub(crate) mod alter_view;
 pub(crate) mod comment;
 pub(crate) mod copy;
+pub(crate) mod create_as;
 mod cursor;
 pub(crate) mod databases;
 mod dialect;
@@ -13,19 +16,26 @@ pub(crate) mod exclude;
 pub(crate) mod explain;
 mod fetch;
 pub(crate) mod frames;
+mod from_list;
 pub(crate) mod grant;
+pub(crate) mod group_by;
+mod joins;
 pub mod lex;
 pub(crate) mod like;
 pub(crate) mod locking;
+pub(crate) mod maintenance;
 pub(crate) mod marked;
 pub(crate) mod materialized;
 pub(crate) mod merge;
 pub(crate) mod named;
 mod nesting;
 pub(crate) mod normalize;
+mod operators;
 pub(crate) mod passwords;
 pub(crate) mod plpgsql;
 mod quantified;
+mod recursive_view;
+pub(crate) mod reserved;
 pub(crate) mod roles;
 pub(crate) mod routine;
 mod select_into;
@@ -35,11 +45,13 @@ mod strings;
 mod table;
 pub(crate) mod trigger;
 mod unknown;
+pub(crate) mod unmarked;
 mod using;
 pub(crate) mod utility;
 mod view_options;
+mod whole_rows;
 
-pub(crate) use dialect::SYMMETRIC;
+pub(crate) use dialect::{SYMMETRIC, VARIADIC, parts_of_row};
 
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{Expr, Query, Statement};
@@ -80,6 +92,7 @@ pub(crate) fn statement(text: &str) -> Result<Statement> {
     let statement = parser(&dialect, text).and_then(|mut parser| {
         let statement = parser.parse_statement().map_err(|error| error_of(error, text))?;
         expect_end(&parser, text)?;
+        reserved::check(&statement, text)?;
         select_into::rewrite(statement)
     });
     statement.map_err(|error| {
@@ -123,11 +136,26 @@ pub(crate) fn is_call(expr: &Expr) -> bool {
 }
 
 fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
-    let tokens = Tokenizer::new(dialect, text).tokenize_with_location();
-    let tokens = tokens.map_err(|error| error_of(error.into(), text))?;
+    let apart = operators::apart(text)?;
+    let tokens = Tokenizer::new(dialect, &apart.text).tokenize_with_location();
+    let mut tokens = tokens.map_err(|mut error| {
+        error.location = apart.place_of(error.location);
+        error_of(error.into(), text)
+    })?;
+    apart.place(&mut tokens);
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
     let tokens = quantified::rewrite(table::rewrite(strings::rewrite(tokens)));
-    let tokens = view_options::rewrite(tokens);
+    let tokens = recursive_view::rewrite(tokens);
+    let tokens = view_options::rewrite(group_by::rewrite(whole_rows::rewrite(tokens)));
+    let tokens = from_list::rewrite(tokens);
+    let tokens = match joins::rewrite(tokens) {
+        Ok(tokens) => tokens,
+        Err(Some(token)) => {
+            let at = offset_of(text, token.span.start.line, token.span.start.column);
+            return Err(cursor::syntax_at(text, place_at(text, at)));
+        }
+        Err(None) => return Err(cursor::syntax_at(text, None)),
+    };
     let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(tokens))));
     Ok(parser.with_tokens_with_locations(marked::rewrite(elements::rewrite(tokens))))
 }

@@ -131,6 +131,10 @@ fn value_of(token: Token, text: &str, env: &Env) -> Option<(Value, Type)> {
         return Some((Value::text(text_of(token, text)?), Type::UNKNOWN));
     }
     let number = token.of(text);
+    // letters right behind it are a mistake, which is to be told as it was written
+    if text[token.end..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()) {
+        return None;
+    }
     if let Ok(v) = number.parse::<i32>() {
         return Some((Value::Int4(v), Type::INT4));
     }

@@ -1,9 +1,8 @@
 //! Options of sequences: PostgreSQL takes them in any order, the general parser in one.
 
-use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnOption, Expr, GeneratedAs, Ident,
-    ObjectName, ObjectNamePart, SequenceOptions, Statement, UnaryOperator,
+    AlterColumnOperation, AlterTableOperation, ColumnOption, Expr, GeneratedAs, Ident, ObjectName,
+    ObjectNamePart, SequenceOptions, Statement, UnaryOperator,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -40,30 +39,8 @@ fn rest(parser: &mut Parser<'_>, temporary: bool) -> Result<Statement, ParserErr
     Ok(Statement::CreateSequence { temporary, if_not_exists, name, data_type, sequence_options, owned_by })
 }
 
-/// ALTER TABLE, if the parser is at one.
-pub(super) fn alter_table(parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
-    if !parser.parse_keywords(&[Keyword::ALTER, Keyword::TABLE]) {
-        return None;
-    }
-    let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
-    let only = parser.parse_keyword(Keyword::ONLY);
-    let operations = |parser: &mut Parser<'_>| {
-        let name = parser.parse_object_name(false)?;
-        let operations = parser.parse_comma_separated(|parser| match add_identity(parser) {
-            Some(operation) => operation,
-            None => parser.parse_alter_table_operation(),
-        })?;
-        let end_token = AttachedToken(parser.get_current_token().clone());
-        let (location, on_cluster, table_type) = (None, None, None);
-        let alter =
-            AlterTable { name, if_exists, only, operations, location, on_cluster, table_type, end_token };
-        Ok(Statement::AlterTable(alter))
-    };
-    Some(operations(parser))
-}
-
 /// ALTER COLUMN .. ADD GENERATED .. AS IDENTITY, if the parser is at it.
-fn add_identity(parser: &mut Parser<'_>) -> Option<Result<AlterTableOperation, ParserError>> {
+pub(super) fn add_identity(parser: &mut Parser<'_>) -> Option<Result<AlterTableOperation, ParserError>> {
     let is = |at: usize, keyword: Keyword| matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word) if word.keyword == keyword);
     let column = if is(1, Keyword::COLUMN) { 2 } else { 1 };
     if !is(0, Keyword::ALTER) || !is(column + 1, Keyword::ADD) || !is(column + 2, Keyword::GENERATED) {

@@ -24,6 +24,8 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 fn next(tokens: &[TokenWithSpan], from: usize) -> (usize, bool) {
     let mut lines = false;
     let spaces = tokens[from.min(tokens.len())..].iter().take_while(|token| match &token.token {
+        // nothing goes on behind such a comment
+        Token::Whitespace(Whitespace::MultiLineComment(_)) => false,
         Token::Whitespace(space) => {
             lines |= matches!(space, Whitespace::Newline | Whitespace::SingleLineComment { .. });
             true

@@ -2,7 +2,7 @@
 //! written as `SELECT * FROM t`.
 
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 /// What a query stands behind, besides parentheses and the name of the table that is inserted into.
 #[rustfmt::skip]
@@ -27,16 +27,6 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         let token = &tokens[at].token;
         if let Token::Whitespace(_) = token {
             at += 1;
-            continue;
-        }
-        // tables have no heirs
-        if keyword(token) == Some(Keyword::ONLY)
-            && matches!(
-                before.as_ref().and_then(keyword),
-                Some(Keyword::FROM | Keyword::JOIN | Keyword::USING)
-            )
-        {
-            tokens[at].token = Token::Whitespace(Whitespace::Space);
             continue;
         }
         let is_query = keyword(token) == Some(Keyword::TABLE)

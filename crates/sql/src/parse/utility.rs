@@ -5,7 +5,6 @@
 use super::copy::{Copy, copy};
 use super::cursor::{Cursor, literal, names, parenthesized, pieces, value};
 use super::lex::{Kind, name_of, quoted};
-use crate::api::Severity;
 use scaledb_locks::Mode;
 use scaledb_types::{Result, SqlError, SqlState};
 
@@ -163,11 +162,12 @@ pub(crate) enum Utility {
     Listen(String),
     /// UNLISTEN; from all channels without one.
     Unlisten(Option<String>),
-    /// Accepted, and nothing is done: the tag to answer, and what the client is told.
-    Told(&'static str, Severity, &'static str),
+    /// VACUUM, REINDEX, CLUSTER: accepted, and nothing is done.
+    Maintain(Box<super::maintenance::Maintained>),
     Grant(Box<super::grant::GrantStatement>),
     Roles(Box<super::roles::RoleStatement>),
     Databases(Box<super::databases::DatabaseStatement>),
+    DropAbsent(Box<super::absent::DropAbsent>),
     /// SET ROLE or SET SESSION AUTHORIZATION.
     BecomeRole {
         setting: &'static str,
@@ -220,20 +220,11 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "move" => |at| fetch(at, true),
         "close" => |at| Ok(Utility::Close(if at.accept("all") { None } else { Some(at.name()?) })),
         "explain" => super::explain::explain,
-        "vacuum" => |at| {
-            let what = "VACUUM does nothing: row versions are cleaned up in the background";
-            rest_as(at, Utility::Told("VACUUM", Severity::Notice, what))
-        },
+        "vacuum" => super::maintenance::vacuum,
         "analyze" | "analyse" => analyze,
         "checkpoint" => |at| rest_as(at, Utility::Checkpoint),
-        "reindex" => |at| {
-            let what = "REINDEX does nothing: indexes are made anew at each start, and keep no dead entries";
-            rest_as(at, Utility::Told("REINDEX", Severity::Notice, what))
-        },
-        "cluster" => |at| {
-            let what = "CLUSTER does nothing: rows are in memory, and have no order there";
-            rest_as(at, Utility::Told("CLUSTER", Severity::Notice, what))
-        },
+        "reindex" => super::maintenance::reindex,
+        "cluster" => super::maintenance::cluster,
         "lock" => lock,
         "grant" => |at| Ok(Utility::Grant(Box::new(super::grant::grant(at, false)?))),
         "revoke" => |at| Ok(Utility::Grant(Box::new(super::grant::grant(at, true)?))),
@@ -259,6 +250,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "drop" if is_second(text, "database") => {
             |at| Ok(Utility::Databases(Box::new(super::databases::drop_database(at)?)))
         }
+        "drop" if super::absent::is_about(text) => super::absent::drop_absent,
         "comment" => |at| Ok(Utility::Comment(super::comment::comment(at)?)),
         "alter" if super::set_schema::is_set_schema(text) => {
             |at| Ok(Utility::SetSchema(super::set_schema::set_schema(at)?))

@@ -18,6 +18,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// What a statement is.
+#[expect(clippy::large_enum_variant, reason = "nearly all are plans, and each is behind an Arc of its own")]
 #[derive(Debug)]
 pub(crate) enum Action {
     /// No statement at all.

@@ -17,6 +17,8 @@ pub(crate) struct Leaf {
     pub(crate) partial: Vec<(usize, Expr)>,
     /// Of a table, the expressions whose values it has for its indexes.
     pub(crate) computed: Vec<Held>,
+    /// A slot more, that is true in every row: an outer join that leaves the row out makes it NULL. Few leaves have it.
+    pub(crate) there: Option<Box<Slot>>,
 }
 
 /// An expression whose values a column has.
@@ -39,7 +41,7 @@ impl Leaf {
     /// A table of the engine.
     pub(crate) fn table(table: Arc<BoundTable>, alias: String, number: usize, slots: Vec<Slot>) -> Self {
         let kind = LeafKind::Table { table, alias, number, locked: None };
-        Self { kind, slots, outer: Vec::new(), partial: Vec::new(), computed: Vec::new() }
+        Self { kind, slots, outer: Vec::new(), partial: Vec::new(), computed: Vec::new(), there: None }
     }
 
     /// Its rows are locked: the scan fills one slot more, behind those of the columns.
@@ -53,7 +55,7 @@ impl Leaf {
     /// Anything else.
     pub(crate) fn other(node: Node, slots: Vec<Slot>) -> Self {
         let kind = LeafKind::Other(node);
-        Self { kind, slots, outer: Vec::new(), partial: Vec::new(), computed: Vec::new() }
+        Self { kind, slots, outer: Vec::new(), partial: Vec::new(), computed: Vec::new(), there: None }
     }
 
     /// What reads slots of its surroundings.
@@ -87,6 +89,7 @@ impl Leaf {
 }
 
 /// Tables and their joins.
+#[expect(clippy::large_enum_variant, reason = "most of a tree are leaves")]
 #[derive(Debug)]
 pub(crate) enum Tree {
     Leaf(Leaf),
@@ -101,6 +104,9 @@ impl Tree {
         Some(match self {
             Self::Leaf(leaf) => {
                 let LeafKind::Table { table, alias, number, locked: None } = &leaf.kind else { return None };
+                if leaf.there.is_some() {
+                    return None;
+                }
                 let copy = Leaf::table(table.clone(), alias.clone(), *number, leaf.slots.clone());
                 let (partial, computed) = (leaf.partial.clone(), leaf.computed.clone());
                 Self::Leaf(Leaf { partial, computed, ..copy })
@@ -129,6 +135,22 @@ impl Tree {
             Self::Inner(parts, on) => others(on) || parts.iter().any(|part| part.reads_others(own)),
             Self::Left(left, right, on) | Self::Full(left, right, on) => {
                 others(on) || left.reads_others(own) || right.reads_others(own)
+            }
+        }
+    }
+
+    /// Lets a slot be true in every row of the table that has a column; false if there is no such table.
+    pub(crate) fn tell_rows(&mut self, column: Slot, there: Slot) -> bool {
+        match self {
+            Self::Leaf(leaf) if leaf.slots.contains(&column) && leaf.there.is_none() => {
+                leaf.there = Some(Box::new(there));
+                leaf.slots.push(there);
+                true
+            }
+            Self::Leaf(_) => false,
+            Self::Inner(parts, _) => parts.iter_mut().any(|part| part.tell_rows(column, there)),
+            Self::Left(left, right, _) | Self::Full(left, right, _) => {
+                left.tell_rows(column, there) || right.tell_rows(column, there)
             }
         }
     }

@@ -49,6 +49,8 @@ pub(crate) struct Checks {
     pub(crate) referred: Vec<Arc<ForeignKey>>,
     /// Secondary indexes whose constraints are checked late.
     pub(crate) late: Vec<usize>,
+    /// Columns that the statement gives values: an error may show them to whoever runs it.
+    pub(crate) given: Vec<usize>,
 }
 
 impl Checks {

@@ -46,13 +46,14 @@ impl SetCall {
         match &self.function {
             SetFn::Series(..) => "generate_series",
             SetFn::Unnest => "unnest",
-            SetFn::Split(name) | SetFn::Json(_, name) | SetFn::Records(_, name) => name,
+            SetFn::Split(name) | SetFn::Json(_, name) | SetFn::Records(_, name) | SetFn::Texts(name, _) => {
+                name
+            }
             SetFn::Matches => "regexp_matches",
             SetFn::Subscripts => "generate_subscripts",
             SetFn::Expand => "_pg_expandarray",
             SetFn::Keywords => "pg_get_keywords",
             SetFn::Options => "pg_options_to_table",
-            SetFn::AclItems => "aclexplode",
             SetFn::One => "function",
             SetFn::Routine(desc) => &desc.name,
         }

@@ -62,16 +62,10 @@ impl<'n> Names<'n> {
     }
 }
 
-impl Variables for Names<'_> {
-    fn variable(&self, qualifier: Option<&str>, name: &str) -> Result<Option<Variable>> {
-        if let Some(variable) = self.lookup(qualifier, name) {
-            if let Slot::Value { at, ty, .. } = self.loaded.places[variable] {
-                return Ok(Some(Variable { at, ty }));
-            }
-            return Ok(None);
-        }
-        let Some(record) = qualifier else { return Ok(None) };
-        let Some(variable) = self.lookup(None, record) else { return Ok(None) };
+impl Names<'_> {
+    /// The field of a record; behind a label, if one is given.
+    fn field_of(&self, label: Option<&str>, record: &str, name: &str) -> Result<Option<Variable>> {
+        let Some(variable) = self.lookup(label, record) else { return Ok(None) };
         let Some(fields) = self.fields(variable, record)? else { return Ok(None) };
         match fields.fields.into_iter().find(|(known, _)| known == name) {
             Some((_, found)) => Ok(Some(found)),
@@ -80,6 +74,22 @@ impl Variables for Names<'_> {
                 Err(SqlError::new(SqlState::UNDEFINED_COLUMN, what))
             }
         }
+    }
+}
+
+impl Variables for Names<'_> {
+    fn variable(&self, qualifier: Option<&str>, name: &str) -> Result<Option<Variable>> {
+        if let Some(variable) = self.lookup(qualifier, name) {
+            if let Slot::Value { at, ty, .. } = self.loaded.places[variable] {
+                return Ok(Some(Variable { at, ty }));
+            }
+            return Ok(None);
+        }
+        qualifier.map_or(Ok(None), |record| self.field_of(None, record, name))
+    }
+
+    fn field(&self, label: &str, row: &str, name: &str) -> Result<Option<Variable>> {
+        self.field_of(Some(label), row, name)
     }
 
     fn row(&self, name: &str) -> Result<Option<RowVariable>> {

@@ -3,7 +3,7 @@
 use super::interpret::Interpreter;
 use super::runner::Runner;
 use crate::api::Severity;
-use crate::parse::plpgsql::{Level, Raise, RaiseOption, state_of};
+use crate::parse::plpgsql::{Level, Raise, RaiseOption, state_of, states_of};
 use scaledb_types::{Result, SqlError, SqlState};
 
 impl<R: Runner> Interpreter<'_, '_, R> {
@@ -35,7 +35,7 @@ impl<R: Runner> Interpreter<'_, '_, R> {
                 RaiseOption::Message => message = Some(text),
                 RaiseOption::Errcode if state.is_some() => return twice("ERRCODE"),
                 RaiseOption::Errcode => {
-                    let named = state_of(&text).or_else(|| SqlState::of_condition(&text));
+                    let named = state_of(&text).or_else(|| states_of(&text).first().copied());
                     state = Some(named.ok_or_else(|| {
                         let what = format!("unrecognized exception condition \"{text}\"");
                         SqlError::new(SqlState::UNDEFINED_OBJECT, what)

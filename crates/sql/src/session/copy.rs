@@ -97,6 +97,9 @@ impl<E: Engine> Session<E> {
             let what = format!("relation \"{name}\" does not exist");
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
         };
+        if let Some(condition) = &copy.condition {
+            check_condition(condition)?;
+        }
         if desc.is_materialized() {
             let what = format!("cannot copy to materialized view \"{name}\"");
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
@@ -117,13 +120,17 @@ impl<E: Engine> Session<E> {
         let types: Vec<Type> = positions.iter().map(|&at| table.types[at]).collect();
         let list: Vec<String> = names.iter().map(|name| quoted(name)).collect();
         let params: Vec<String> = (1..=names.len()).map(|number| format!("${number}")).collect();
-        let text = format!(
-            "INSERT INTO {}.{} ({}) OVERRIDING SYSTEM VALUE VALUES ({})",
-            quoted(&desc.schema),
-            quoted(&desc.name),
-            list.join(", "),
-            params.join(", ")
-        );
+        let (list, params) = (list.join(", "), params.join(", "));
+        let rows = match &copy.condition {
+            None => format!("VALUES ({params})"),
+            Some(condition) => {
+                let name = quoted(&desc.name);
+                // the line ends behind what may be a comment
+                format!("SELECT * FROM (VALUES ({params})) AS {name} ({list}) WHERE ({condition}\n)")
+            }
+        };
+        let target = format!("{}.{}", quoted(&desc.schema), quoted(&desc.name));
+        let text = format!("INSERT INTO {target} ({list}) OVERRIDING SYSTEM VALUE {rows}");
         let oids: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
         let insert = self.compile(&text, &oids)?;
         if let Action::Plan(plan) = &insert.action {
@@ -139,6 +146,22 @@ impl<E: Engine> Session<E> {
             self.transaction.begin_implicit();
         }
         let info = CopyInfo { binary: copy.format == CopyFormat::Binary, columns: names.len() };
+        for (option, forced) in [("NOT NULL", &copy.force_not_null), ("NULL", &copy.force_null)] {
+            if let Some(column) = forced.iter().find(|column| !names.contains(column)) {
+                let what = match desc.column(column) {
+                    Some(_) => format!(
+                        "FORCE_{} column \"{column}\" not referenced by COPY",
+                        option.replace(' ', "_")
+                    ),
+                    None => format!("column \"{column}\" of relation \"{name}\" does not exist"),
+                };
+                let code = match desc.column(column) {
+                    Some(_) => SqlState::INVALID_COLUMN_REFERENCE,
+                    None => SqlState::UNDEFINED_COLUMN,
+                };
+                return Err(SqlError::new(code, what));
+            }
+        }
         let not_null: Vec<bool> = names.iter().map(|name| copy.force_not_null.contains(name)).collect();
         let null: Vec<bool> = names.iter().map(|name| copy.force_null.contains(name)).collect();
         let decoder = Decoder::new(copy, names, not_null, null);
@@ -164,6 +187,15 @@ impl<E: Engine> Session<E> {
     /// 42P10 if a generated one is named.
     fn columns_to_copy(&self, schema: Option<&str>, name: &str, named: &[String]) -> Result<Vec<String>> {
         let found = find_relation(&self.state.catalog, &self.state.path, schema, name);
+        if let Some(
+            relation @ (scaledb_catalog::Relation::View(_) | scaledb_catalog::Relation::Sequence(_)),
+        ) = found
+        {
+            let what = format!("cannot copy from {} \"{name}\"", relation.kind());
+            let error = SqlError::new(SqlState::WRONG_OBJECT_TYPE, what);
+            let is_view = relation.kind() == "view";
+            return Err(if is_view { error.hint("Try the COPY (SELECT ...) TO variant.") } else { error });
+        }
         let Some(scaledb_catalog::Relation::Table(desc)) = found else { return Ok(named.to_vec()) };
         if desc.is_materialized() {
             let what = format!("cannot copy from materialized view \"{name}\"");
@@ -307,6 +339,17 @@ impl<E: Engine> Session<E> {
         self.transaction.deferred.append(&mut deferred);
         result.map_err(|error| self.unless_stale(error))
     }
+}
+
+/// # Errors
+/// 0A000 for a condition with a subquery, 42601.
+fn check_condition(text: &str) -> Result<()> {
+    use crate::parse::lex::Lexer;
+    crate::parse::expression(text)?;
+    if Lexer::new(text).any(|token| token.is(text, "select") || token.is(text, "values")) {
+        return Err(SqlError::unsupported("cannot use subquery in COPY FROM WHERE condition"));
+    }
+    Ok(())
 }
 
 /// Turns rows into the data of COPY TO STDOUT.

@@ -20,6 +20,7 @@ pub(super) struct Decoder {
     delimiter: u8,
     null: String,
     header: bool,
+    matches: bool,
     quote: u8,
     escape: u8,
     force_not_null: Vec<bool>,
@@ -51,6 +52,7 @@ impl Decoder {
             delimiter: copy.delimiter,
             null: copy.null.clone(),
             header: copy.header,
+            matches: copy.matches,
             quote: copy.quote,
             escape: copy.escape,
             force_not_null,
@@ -149,10 +151,15 @@ impl Decoder {
 
     fn text_row(&mut self, types: &[Type], env: &Env, end: bool, out: &mut Vec<Value>) -> Result<bool> {
         if self.header && !self.started {
-            if self.line(end).is_none() {
-                return Ok(false);
-            }
+            let Some(line) = self.line(end) else { return Ok(false) };
             self.started = true;
+            if self.matches {
+                self.row = line.clone();
+                let types = vec![Type::TEXT; self.fields_of(&line)];
+                let mut names = Vec::new();
+                self.text_fields(line, &types, env, &mut names)?;
+                self.check_header(&names)?;
+            }
         }
         let Some(line) = self.line(end) else { return Ok(false) };
         self.row = line.clone();
@@ -160,6 +167,16 @@ impl Decoder {
             self.ended = true;
             return Ok(false);
         }
+        self.text_fields(line, types, env, out)
+    }
+
+    fn text_fields(
+        &mut self,
+        line: std::ops::Range<usize>,
+        types: &[Type],
+        env: &Env,
+        out: &mut Vec<Value>,
+    ) -> Result<bool> {
         let mut at = line.start;
         for (number, &ty) in types.iter().enumerate() {
             self.column = Some(number);
@@ -192,6 +209,17 @@ impl Decoder {
             let Some(line) = self.csv_line(end)? else { return Ok(false) };
             if self.header && !self.started {
                 self.started = true;
+                if self.matches {
+                    self.row = line.clone();
+                    let types = vec![Type::TEXT; self.fields_of(&line)];
+                    let (mut names, forced) = (Vec::new(), std::mem::take(&mut self.force_not_null));
+                    let force_null = std::mem::take(&mut self.force_null);
+                    self.force_not_null = vec![false; types.len()];
+                    self.force_null = vec![false; types.len()];
+                    self.csv_fields(line, &types, env, &mut names)?;
+                    (self.force_not_null, self.force_null) = (forced, force_null);
+                    self.check_header(&names)?;
+                }
                 continue;
             }
             self.started = true;
@@ -237,6 +265,47 @@ impl Decoder {
         self.at = self.buffer.len();
         self.line += 1;
         Ok(Some(start..self.buffer.len()))
+    }
+
+    /// How many fields a line has.
+    fn fields_of(&self, line: &std::ops::Range<usize>) -> usize {
+        let csv = self.format == CopyFormat::Csv;
+        let (mut fields, mut at, mut inside) = (1, line.start, false);
+        while at < line.end {
+            match self.buffer[at] {
+                b if csv && inside && b == self.escape && self.escape != self.quote => at += 1,
+                b if csv && b == self.quote => inside = !inside,
+                b if b == self.delimiter && !inside => fields += 1,
+                b'\\' if !csv => at += 1,
+                _ => {}
+            }
+            at += 1;
+        }
+        fields
+    }
+
+    /// # Errors
+    /// 22P04 unless the header has the names of the columns.
+    fn check_header(&self, names: &[Value]) -> Result<()> {
+        if names.len() != self.names.len() {
+            let (given, wanted) = (names.len(), self.names.len());
+            let what =
+                format!("wrong number of fields in header line: field count is {given}, expected {wanted}");
+            return Err(bad(what));
+        }
+        for (number, (given, wanted)) in names.iter().zip(&self.names).enumerate() {
+            let got = match given.as_str() {
+                Some(name) if name == wanted => continue,
+                Some(name) => format!("\"{name}\""),
+                None => format!("null value (\"{}\")", self.null),
+            };
+            let field = number + 1;
+            let what = format!(
+                "column name mismatch in header line field {field}: got {got}, expected \"{wanted}\""
+            );
+            return Err(bad(what));
+        }
+        Ok(())
     }
 
     /// A row with too few columns.

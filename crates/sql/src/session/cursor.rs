@@ -11,6 +11,7 @@ use crate::parse::utility::{Motion, Utility};
 use crate::plan::cache::{Action, Held};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
+use std::sync::Arc;
 
 /// A statement with its parameters, and how far it got.
 pub(super) struct Portal {
@@ -26,9 +27,12 @@ pub(super) struct Portal {
     /// Whether it outlives its transaction, if that commits.
     pub(super) hold: bool,
     /// Whether it goes forward only.
-    forward: bool,
+    pub(super) forward: bool,
     /// Counts the portals of a session; 0 once its transaction has committed.
     pub(super) number: u64,
+    /// When it was declared, as `timestamptz`; and the text of DECLARE.
+    pub(super) time: i64,
+    declared: Option<Arc<str>>,
 }
 
 impl Portal {
@@ -43,13 +47,21 @@ impl Portal {
             hold: false,
             forward: false,
             number: 0,
+            time: 0,
+            declared: None,
         }
+    }
+
+    /// The statement that opened it.
+    pub(super) fn shown(&self) -> &str {
+        self.declared.as_deref().unwrap_or(&self.compiled.text)
     }
 
     /// Makes another portal of it, in its memory, whose parameters are still to come: of `compiled`, or of its own
     /// statement.
     pub(super) fn renew(&mut self, compiled: Option<Held>) {
-        let Self { compiled: own, params, rows, _reserved, at, done, hold, forward, number } = self;
+        let Self { compiled: own, params, rows, _reserved, at, done, hold, forward, number, time, declared } =
+            self;
         if let Some(compiled) = compiled {
             *own = compiled;
         }
@@ -57,6 +69,7 @@ impl Portal {
         *rows = None;
         *_reserved = None;
         (*at, *done, *hold, *forward, *number) = (0, false, false, false, 0);
+        (*time, *declared) = (0, None);
     }
 
     /// The portal's statement.
@@ -101,6 +114,9 @@ impl<E: Engine> Session<E> {
         if name.is_empty() {
             self.unnamed = Some(portal);
         } else {
+            if portal.time == 0 {
+                portal.time = self.env.statement_time;
+            }
             self.portals.insert(name.to_owned(), portal);
         }
     }
@@ -252,6 +268,7 @@ impl<E: Engine> Session<E> {
         scroll: Option<bool>,
         text: &str,
         (types, params): (&[Type], &[Value]),
+        whole: &Arc<str>,
     ) -> Result<Tag> {
         if !hold {
             self.need_block("DECLARE CURSOR")?;
@@ -280,6 +297,8 @@ impl<E: Engine> Session<E> {
             hold,
             forward: scroll == Some(false),
             number: self.last_portal,
+            time: self.env.statement_time,
+            declared: Some(Arc::clone(whole)),
             ..Portal::new(compiled.clone(), Vec::new(), Some(reserved))
         };
         self.portals.insert(name, Box::new(portal));

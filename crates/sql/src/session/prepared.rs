@@ -26,8 +26,18 @@ pub(super) struct Statement {
     pub(super) types: Box<[u32]>,
     /// Made by PREPARE rather than by the protocol.
     pub(super) by_sql: bool,
+    /// When, as `timestamptz`; and the text of PREPARE, if that made it.
+    pub(super) time: i64,
+    pub(super) whole: Option<Arc<str>>,
     /// The memory of the statement.
     _reserved: Option<Arc<Reservation>>,
+}
+
+impl Statement {
+    /// The text that made it.
+    pub(super) fn shown(&self) -> &str {
+        self.whole.as_deref().unwrap_or(&self.compiled.text)
+    }
 }
 
 /// Statements with names that a session may have.
@@ -362,7 +372,15 @@ impl<E: Engine> Session<E> {
             Some(Arc::new(Reservation::new(&self.state.shared.memory, weight)?))
         };
         let path = (!self.transaction.changed).then_some(self.path_number);
-        let statement = Statement { compiled, path, types: types.into(), by_sql: false, _reserved: reserved };
+        let statement = Statement {
+            compiled,
+            path,
+            types: types.into(),
+            by_sql: false,
+            time: if name.is_empty() { 0 } else { scaledb_types::zone::clock() },
+            whole: None,
+            _reserved: reserved,
+        };
         self.statements.insert(name.to_owned(), statement);
         Ok(())
     }

@@ -197,6 +197,9 @@ impl<E: Engine> Session<E> {
                 format!("cannot execute {word} in a read-only transaction"),
             ));
         }
+        if plan.whole_catalog {
+            self.list_own();
+        }
         self.state.check_populated(plan)?;
         if let Some(statement) = plan.locks
             && self.transaction.is_read_only()

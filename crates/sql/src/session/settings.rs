@@ -1,5 +1,6 @@
 //! The settings of a session: SET, SHOW, RESET, SET LOCAL.
 
+mod described;
 mod idle;
 
 use crate::parse::lex::names_of;
@@ -567,23 +568,6 @@ pub(crate) fn number_and_unit(name: &str, value: &str) -> Option<(String, &'stat
         _ => kilobytes(value)?.to_string(),
     };
     Some((number, unit))
-}
-
-/// What a setting takes, as `pg_settings` calls it.
-pub(crate) fn kind_of(name: &str) -> &'static str {
-    match find(&name.to_lowercase()).map(|known| known.takes) {
-        Some(Takes::Bool) => "bool",
-        Some(Takes::Real(..)) => "real",
-        Some(Takes::OneOf(_)) => "enum",
-        Some(
-            Takes::Integer(..)
-            | Takes::Milliseconds
-            | Takes::MillisecondsOrNever
-            | Takes::Kilobytes
-            | Takes::KilobytesOrAny,
-        ) => "integer",
-        Some(Takes::Anything | Takes::Nothing) | None => "string",
-    }
 }
 
 /// The zone of a name, a number of hours, or one as POSIX writes it.

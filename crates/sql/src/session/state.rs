@@ -15,12 +15,14 @@ use crate::api::{Notice, Severity};
 use crate::bind::names::temporary_schema;
 use crate::bind::{Keys, Lookup};
 use crate::error::Statements;
+use crate::functions::Seeded;
 use crate::identity::Identity;
 use crate::memory::Reservation;
 use crate::parse::utility::Modes;
 use crate::plan::BoundTable;
 use crate::routine::Loaded;
 use crate::shared::{PerDatabase, Shared};
+use crate::told::Listed;
 use crate::trace::Number;
 use scaledb_base::{Conflict, ConflictKind};
 use scaledb_catalog::Catalog;
@@ -51,6 +53,8 @@ pub(crate) struct SessionState<E: Engine> {
     pub(crate) path: Vec<String>,
     /// Whether the session has made temporary relations.
     pub(crate) has_temporary: bool,
+    /// The prepared statements and cursors of the session, as the statement at hand sees them if it reads catalogs.
+    pub(crate) listed: RefCell<Listed>,
     pub(crate) notices: RefCell<Vec<Notice>>,
     /// What the transaction at hand says to those who listen, and to what it will listen.
     pub(crate) pending: RefCell<Pending>,
@@ -80,6 +84,10 @@ pub(crate) struct SessionState<E: Engine> {
     /// The memory of the transaction's locks, and of those of the session.
     locks_memory: RefCell<Vec<Reservation>>,
     kept_memory: RefCell<Vec<Reservation>>,
+    /// Makes the random numbers of a session that has called `setseed`.
+    random: RefCell<Option<Seeded>>,
+    /// The number of the transaction at hand, if somebody has asked for it.
+    pub(crate) txid: Cell<Option<i64>>,
     /// The transaction has waited for a lock since its last statement began.
     pub(crate) waited: Cell<bool>,
 }
@@ -116,6 +124,7 @@ impl<E: Engine> SessionState<E> {
             catalog,
             path: with_system(path),
             has_temporary: false,
+            listed: RefCell::default(),
             notices: RefCell::new(Vec::new()),
             pending: RefCell::default(),
             bell: None,
@@ -133,6 +142,8 @@ impl<E: Engine> SessionState<E> {
             owner,
             locks_memory: RefCell::default(),
             kept_memory: RefCell::default(),
+            random: RefCell::new(None),
+            txid: Cell::new(None),
             waited: Cell::new(false),
         }
     }

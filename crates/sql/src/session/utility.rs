@@ -89,6 +89,7 @@ impl<E: Engine> Session<E> {
                 self.check_databases_alone(statement)?;
                 return self.run_change(alone, |session| session.change_databases(statement));
             }
+            Utility::DropAbsent(drop) => return self.run_change(alone, |session| session.drop_absent(drop)),
             Utility::Comment(comment) => return self.run_change(alone, |session| session.comment(comment)),
             Utility::AlterSequence(alter) => {
                 return self.run_change(alone, |session| session.alter_sequence(alter));
@@ -129,7 +130,10 @@ impl<E: Engine> Session<E> {
         }
         let tag = match utility {
             Utility::Declare { name, hold, scroll, text } => {
-                self.declare(name.clone(), *hold, *scroll, text, (&compiled.params, params))?
+                self.declare(name.clone(), *hold, *scroll, text, (&compiled.params, params), &compiled.text)?
+            }
+            Utility::Prepare { name, types, text } => {
+                self.prepare_by_sql(name, types, text, &compiled.text)?
             }
             _ => self.utility_within(utility, compiled.columns.as_deref(), sink)?,
         };
@@ -192,7 +196,6 @@ impl<E: Engine> Session<E> {
                 self.statements.remove(name);
                 Tag::plain("DEALLOCATE")
             }
-            Utility::Prepare { name, types, text } => self.prepare_by_sql(name, types, text)?,
             Utility::Fetch { name, motion, moves } => self.fetch(name, *motion, *moves, sink)?,
             Utility::Close(name) => self.close_cursor(name.as_deref())?,
             Utility::Checkpoint => {
@@ -208,14 +211,7 @@ impl<E: Engine> Session<E> {
             Utility::Notify { .. } | Utility::Listen(_) | Utility::Unlisten(_) => {
                 self.state.tell_or_listen(utility)?
             }
-            Utility::Told(words, severity, what) => {
-                let code = match severity {
-                    Severity::Warning => SqlState::WARNING,
-                    Severity::Notice => SqlState::SUCCESSFUL_COMPLETION,
-                };
-                self.state.notice(*severity, SqlError::new(code, *what));
-                Tag::plain(words)
-            }
+            Utility::Maintain(about) => self.maintain(about)?,
             Utility::BecomeRole { setting, local, name } => {
                 self.become_role(setting, name.as_deref(), *local)?;
                 Tag::plain("SET")
@@ -287,7 +283,13 @@ impl<E: Engine> Session<E> {
     }
 
     /// PREPARE.
-    fn prepare_by_sql(&mut self, name: &str, types: &[String], text: &str) -> Result<Tag> {
+    fn prepare_by_sql(
+        &mut self,
+        name: &str,
+        types: &[String],
+        text: &str,
+        whole: &std::sync::Arc<str>,
+    ) -> Result<Tag> {
         let mut oids = Vec::with_capacity(types.len());
         for ty in types {
             oids.push(parse_type(&self.state.catalog, &self.state.path, ty)?.oid());
@@ -295,6 +297,7 @@ impl<E: Engine> Session<E> {
         self.prepare_named(name, text, &oids)?;
         if let Some(statement) = self.statements.get_mut(name) {
             statement.by_sql = true;
+            statement.whole = Some(std::sync::Arc::clone(whole));
         }
         Ok(Tag::plain("PREPARE"))
     }

@@ -178,7 +178,8 @@ impl<E: Engine> Shared<E> {
         Ok(found)
     }
 
-    /// Sees to it that the catalogs of the other databases are those of all nodes, before what is common to all changes.
+    /// Sees to it that the catalogs of the other databases are those of all nodes, before what is common to all
+    /// changes.
     ///
     /// # Errors
     /// The engine's: this node does not hear the others.

@@ -58,6 +58,8 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) retries: AtomicU64,
     /// Sessions that wait for locks with a worker.
     pub(crate) waiters: AtomicUsize,
+    /// The number of the next transaction that asks for one.
+    next_txid: AtomicU64,
     /// When the database was opened.
     pub(crate) opened_at: i64,
     /// The database that is always there.
@@ -99,8 +101,8 @@ pub(crate) struct Shared<E: Engine> {
 }
 
 impl<E: Engine> Shared<E> {
-    /// What all sessions share, when the databases have just been opened, the first one first; with the next oid that is
-    /// free, and why SQL does not have some tables of the library.
+    /// What all sessions share, when the databases have just been opened, the first one first; with the next oid that
+    /// is free, and why SQL does not have some tables of the library.
     ///
     /// # Errors
     /// The engine's.
@@ -136,6 +138,8 @@ impl<E: Engine> Shared<E> {
             collected: Arc::default(),
             retries: AtomicU64::new(0),
             waiters: AtomicUsize::new(0),
+            // beyond those that were given before, unless that was more than a million in each second
+            next_txid: AtomicU64::new(scaledb_types::zone::clock().unsigned_abs()),
             opened_at: scaledb_types::zone::clock(),
             first,
             first_name: OnceLock::new(),
@@ -164,6 +168,12 @@ impl<E: Engine> Shared<E> {
     /// The number of a new session.
     pub(crate) fn new_session(&self) -> u32 {
         self.next_session.fetch_add(1, Ordering::Relaxed) // only uniqueness matters
+    }
+
+    /// The number of a transaction that asks for one.
+    pub(crate) fn new_txid(&self) -> i64 {
+        // only uniqueness matters
+        i64::try_from(self.next_txid.fetch_add(1, Ordering::Relaxed)).unwrap_or(i64::MAX)
     }
 
     /// The next value of a sequence.

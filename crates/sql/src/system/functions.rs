@@ -5,16 +5,17 @@ use super::oids::{
     DATABASE, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC, PG_TRIGGER, TABLESPACE, TEMPORARY_SCHEMA, rule_of,
     schema_of_oid, schema_oid, type_functions,
 };
-use super::printed::{printed_expression, without_parentheses};
+use super::printed::{printed_as, printed_expression, without_parentheses};
 use super::seen::{leads_to, seen, seen_expression, seen_query, seen_routine, seen_type};
-use super::{databases, privileges, routines};
+use super::{databases, objects, privileges, routines};
 use crate::bind::names::{is_temporary, own_schema, parse_type, split_text};
 use crate::functions::SessionFn;
 use crate::parse::lex::quoted;
 use scaledb_catalog::{
-    Action, Catalog, ExclusionDesc, ForeignKeyDesc, IndexDesc, Initially, Relation, TableDesc, ViewDesc,
+    Action, Catalog, ExclusionDesc, ForeignKeyDesc, IndexDesc, Initially, ObjectKind, ParameterDesc,
+    Relation, RoutineDesc, TableDesc, ViewDesc,
 };
-use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Array, Base, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
 /// What `version()` answers.
@@ -31,7 +32,6 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
     matches!(
         name,
         "cast"
-            | "txid_current"
             | "pg_table_is_visible"
             | "pg_type_is_visible"
             | "pg_function_is_visible"
@@ -50,6 +50,14 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
             | "to_regclass"
             | "to_regtype"
             | "to_regnamespace"
+            | "to_regproc"
+            | "to_regprocedure"
+            | "pg_describe_object"
+            | "_identified_object"
+            | "_sequence_parameters"
+            | "pg_get_function_arg_default"
+            | "pg_relation_is_updatable"
+            | "pg_column_is_updatable"
             | "format_type"
             | "obj_description"
             | "col_description"
@@ -75,7 +83,6 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
         "session_user" => role_value(facts, facts.identity().session()),
         "current_user" | "user" | "current_role" => role_value(facts, facts.identity().current()),
         "pg_is_in_recovery" => Value::Bool(false),
-        "txid_current" => Value::Int8(i64::try_from(catalog.version).unwrap_or(0) + 1),
         "pg_table_is_visible" => oid.map_or(Value::Null, |oid| Value::Bool(is_visible(facts, oid))),
         "pg_type_is_visible" => oid.map_or(Value::Null, |oid| {
             let is_enum = catalog.enum_of(oid).is_some();
@@ -97,6 +104,66 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             });
             text.map_or(Value::Null, Value::from)
         }
+        "pg_get_function_arg_default" => {
+            let desc = oid.and_then(|oid| catalog.routine(oid));
+            let number = args[1].as_i64().and_then(|number| usize::try_from(number - 1).ok());
+            let parameter = desc.zip(number).and_then(|(desc, number)| desc.parameters.get(number));
+            let default = parameter.filter(|parameter| parameter.mode.is_given());
+            let default = default.and_then(|parameter| parameter_default(facts, parameter));
+            default.map_or(Value::Null, Value::from)
+        }
+        "pg_describe_object" | "_identified_object" => match (&args[0], &args[1], args[2].as_i64()) {
+            (Value::Oid(class), Value::Oid(oid), Some(part)) if function.name == "pg_describe_object" => {
+                objects::description(facts, *class, *oid, part).map_or(Value::Null, Value::from)
+            }
+            (Value::Oid(class), Value::Oid(oid), Some(part)) => objects::identity(facts, *class, *oid, part),
+            _ => Value::Null,
+        },
+        "_sequence_parameters" => oid.map_or(Ok(Value::Null), |oid| sequence_parameters(facts, oid))?,
+        "pg_sequence_last_value" => match oid {
+            Some(oid) => match facts.sequence(oid)? {
+                (last, true) => Value::Int8(last),
+                (_, false) => Value::Null,
+            },
+            None => Value::Null,
+        },
+        "pg_relation_is_updatable" | "pg_column_is_updatable" => {
+            let Some(oid) = oid else { return Ok(Value::Null) };
+            // no view is written to
+            let table = catalog.table(oid).filter(|table| !table.is_materialized());
+            match (function.name, args[1].as_i64()) {
+                ("pg_column_is_updatable", Some(number)) => Value::Bool(
+                    table.is_some_and(|table| table.visible().any(|c| i64::from(c.attnum) == number)),
+                ),
+                ("pg_column_is_updatable", None) => Value::Null,
+                // UPDATE, INSERT and DELETE, by PostgreSQL's numbers of commands
+                _ => Value::Int4(if table.is_some() { 1 << 2 | 1 << 3 | 1 << 4 } else { 0 }),
+            }
+        }
+        "pg_relation_filenode" => match oid {
+            Some(oid) if matches!(catalog.get(oid), Some(Relation::View(_))) => Value::Null,
+            Some(oid) if name_of(catalog, oid).is_some() => Value::Oid(oid),
+            _ => Value::Null,
+        },
+        "row_security_active" => Value::Bool(false),
+        "pg_jit_available" => Value::Bool(false),
+        "pg_blocking_pids" => blocking(facts, args[0].as_i64()),
+        "current_query" => facts.running().map_or(Value::Null, |text| Value::text(&*text)),
+        "to_regproc" => match text {
+            Some(text) if let Some((oid, _)) = type_functions().find(|(_, known)| *known == text) => {
+                Value::Oid(oid)
+            }
+            Some(text) => routine_named(facts, text).ok().flatten().map_or(Value::Null, Value::Oid),
+            None => Value::Null,
+        },
+        "to_regprocedure" if text.is_some_and(|text| type_function(text).is_some()) => {
+            text.and_then(type_function).map_or(Value::Null, Value::Oid)
+        }
+        "to_regprocedure" => match text.map(|text| privileges::routine_of_text(facts, text)) {
+            Some(Ok(oid)) if catalog.routine(oid).is_some() => Value::Oid(oid),
+            Some(Err(error)) if error.code() == SqlState::INVALID_TEXT_REPRESENTATION => return Err(error),
+            _ => Value::Null,
+        },
         // no body is kept as a tree
         "pg_get_function_sqlbody" => Value::Null,
         "pg_get_triggerdef" => {
@@ -167,8 +234,11 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
         "pg_collation_is_visible" => oid.map_or(Value::Null, |_| Value::Bool(true)),
         "pg_char_to_encoding" => Value::Int4(6),
         "to_regclass" | "to_regtype" | "to_regnamespace" | "to_regrole" => {
-            let found = text.and_then(|text| registered(facts, function.name, text));
-            found.map_or(Value::Null, Value::Oid)
+            let Some(text) = text else { return Ok(Value::Null) };
+            if matches!(function.name, "to_regnamespace" | "to_regrole") && only_name(text).is_none() {
+                return Err(SqlError::new(SqlState::INVALID_NAME, "invalid name syntax"));
+            }
+            registered(facts, function.name, text).map_or(Value::Null, Value::Oid)
         }
         "shobj_description" => {
             let comment = match (oid, args.get(1).and_then(Value::as_str)) {
@@ -332,7 +402,7 @@ fn registered(facts: &dyn Facts, function: &str, name: &str) -> Option<u32> {
         "to_regclass" => find_relation(facts.catalog(), facts.path(), name),
         "to_regtype" => type_named(facts, name).ok(),
         "to_regrole" => facts.identity().role_named(facts.catalog(), &folded_name(name)),
-        _ => Some(schema_oid(facts.catalog(), name)).filter(|oid| *oid != 0),
+        _ => Some(schema_oid(facts.catalog(), &folded_name(name))).filter(|oid| *oid != 0),
     }
 }
 
@@ -403,7 +473,7 @@ fn size(facts: &dyn Facts, function: &str, oid: u32, fork: Option<&Value>) -> Re
 }
 
 /// Schema and name of a relation, an index or a catalog.
-fn name_of(catalog: &Catalog, oid: u32) -> Option<(String, String)> {
+pub(super) fn name_of(catalog: &Catalog, oid: u32) -> Option<(String, String)> {
     if let Some(relation) = catalog.get(oid) {
         return Some((relation.schema().to_owned(), relation.name().to_owned()));
     }
@@ -484,14 +554,17 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
                 None => undefined(SqlState::UNDEFINED_TABLE, format!("relation \"{text}\" does not exist")),
             },
             Base::Regtype => type_named(facts, text).map(Value::Oid),
-            Base::Regnamespace => match schema_oid(catalog, text) {
-                0 => undefined(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{text}\" does not exist")),
-                oid => Ok(Value::Oid(oid)),
-            },
-            Base::Regrole if text == "-" => Ok(Value::Oid(0)),
-            Base::Regrole if only_name(text).is_none() => {
+            Base::Regnamespace | Base::Regrole if text == "-" => Ok(Value::Oid(0)),
+            Base::Regnamespace | Base::Regrole if only_name(text).is_none() => {
                 Err(SqlError::new(SqlState::INVALID_NAME, "invalid name syntax"))
             }
+            Base::Regnamespace => match schema_oid(catalog, &folded_name(text)) {
+                0 => {
+                    let name = folded_name(text);
+                    undefined(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
+                }
+                oid => Ok(Value::Oid(oid)),
+            },
             Base::Regrole => match facts.identity().role_named(facts.catalog(), &folded_name(text)) {
                 Some(role) => Ok(Value::Oid(role)),
                 None => undefined(
@@ -510,7 +583,13 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
                 }
             }
             Base::Regprocedure if text == "-" => Ok(Value::Oid(0)),
-            Base::Regprocedure => privileges::procedure_of_text(facts, text).map(Value::Oid),
+            // clients tell the types of arrays by `array_in(cstring,oid,integer)`
+            Base::Regprocedure if let Some(oid) = type_function(text) => Ok(Value::Oid(oid)),
+            Base::Regprocedure => match privileges::routine_of_text(facts, text)? {
+                oid if catalog.routine(oid).is_some() => Ok(Value::Oid(oid)),
+                // those of the system have no oids
+                _ => undefined(SqlState::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist")),
+            },
             _ => Ok(Value::Oid(0)),
         };
     }
@@ -568,14 +647,72 @@ fn arguments_of_type_function(name: &str) -> &'static str {
     }
 }
 
-/// The function of the system that a text names, with its arguments, of those that read and write values of types.
-pub(super) fn type_function_of_text(name: &str, arguments: &str) -> Option<u32> {
+/// The function of a name with the types of its arguments, if types are read or written by it.
+fn type_function(text: &str) -> Option<u32> {
+    let (name, _) = text.trim_end().strip_suffix(')')?.split_once('(')?;
+    let name = name.trim();
     let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
-    let plain: String = arguments.chars().filter(|c| !c.is_whitespace()).collect();
-    let fits = |known: &&str| {
-        *known == name && arguments_of_type_function(known) == plain.replace("int4", "integer")
+    type_functions().find(|(_, known)| *known == name).map(|(oid, _)| oid)
+}
+
+/// The name of a routine with the types of what it is given: with all schemas, or with those that the search path does
+/// not lead to.
+pub(super) fn signature(facts: &dyn Facts, desc: &RoutineDesc, full: bool) -> String {
+    let name = match full {
+        true => format!("{}.{}", quoted(&desc.schema), quoted(&desc.name)),
+        false => seen_routine(facts, &desc.schema, &desc.name),
     };
-    type_functions().find(|(_, known)| fits(&known)).map(|(oid, _)| oid)
+    let types = desc.given().map(|parameter| match facts.catalog().type_of_oid(parameter.type_oid) {
+        Some(ty) if full => objects::full_type(facts.catalog(), ty),
+        Some(ty) => seen_type(facts, ty),
+        None => "???".to_owned(),
+    });
+    format!("{name}({})", types.collect::<Vec<_>>().join(","))
+}
+
+/// The columns of `pg_sequence_parameters`.
+///
+/// # Errors
+/// 42501; XX000 for what is no sequence.
+fn sequence_parameters(facts: &dyn Facts, oid: u32) -> Result<Value> {
+    let catalog = facts.catalog();
+    let Some(Relation::Sequence(desc)) = catalog.get(oid) else {
+        return Err(SqlError::internal(format!("cache lookup failed for sequence {oid}")));
+    };
+    let all = ObjectKind::Sequence.all();
+    if catalog.privileges(facts.identity().current(), ObjectKind::Sequence, oid, all).is_empty() {
+        let what = format!("permission denied for sequence {}", desc.name);
+        return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, what));
+    }
+    let numbers = [desc.start, desc.min, desc.max, desc.increment].map(|number| number.to_string());
+    let cycle = if desc.cycle { "t" } else { "f" };
+    let rest = [cycle.to_owned(), desc.cache.to_string(), desc.type_oid.to_string()];
+    let values = numbers.into_iter().chain(rest).map(Value::from).collect();
+    Ok(Value::Array(Arc::new(Array::new(Type::TEXT, values))))
+}
+
+/// The sessions that have locks for which a session waits.
+fn blocking(facts: &dyn Facts, session: Option<i64>) -> Value {
+    let Some(session) = session.map(|session| u32::try_from(session).unwrap_or(0)) else {
+        return Value::Null;
+    };
+    let all = facts.locks().all();
+    let mut found = Vec::new();
+    for wait in all.iter().filter(|known| known.owner == session && !known.granted) {
+        let holds = all.iter().filter(|known| known.granted && known.owner != session);
+        let holders = holds.filter(|known| known.tag == wait.tag && known.mode.excludes(wait.mode));
+        found.extend(holders.map(|known| known.owner));
+    }
+    found.sort_unstable();
+    found.dedup();
+    let found = found.into_iter().map(|owner| Value::Int4(owner as i32)).collect();
+    Value::Array(Arc::new(Array::new(Type::INT4, found)))
+}
+
+/// The default of a parameter, as definitions print it.
+pub(super) fn parameter_default(facts: &dyn Facts, parameter: &ParameterDesc) -> Option<String> {
+    let ty = facts.catalog().type_of_oid(parameter.type_oid).unwrap_or(Type::TEXT);
+    parameter.default.as_ref().map(|text| printed_as(facts, ty, text))
 }
 
 fn columns_of(table: &TableDesc, oid: u32) -> Option<(&str, bool, &[scaledb_catalog::KeyColumn])> {
@@ -719,6 +856,9 @@ fn foreign_key(facts: &dyn Facts, table: &TableDesc, key: &ForeignKeyDesc) -> St
             Action::SetDefault => "SET DEFAULT",
         };
         text.push_str(&format!(" ON {word} {action}"));
+        if word == "DELETE" && !key.on_delete_sets.is_empty() {
+            text.push_str(&format!(" ({})", names(table, key.on_delete_sets.iter().copied())));
+        }
     }
     if key.deferrable {
         text.push_str(" DEFERRABLE");

@@ -3,6 +3,7 @@
 mod databases;
 pub(crate) mod functions;
 mod information_schema;
+mod objects;
 mod oids;
 mod pg_catalog;
 pub(crate) mod printed;
@@ -17,6 +18,7 @@ use crate::counts::{Collected, RelationSize, TableNumbers};
 use crate::identity::Identity;
 use crate::plan::Computed;
 use crate::reclamation::Reclamation;
+use crate::told::{DescribedSetting, OpenCursor, PreparedStatement};
 use crate::trace::Number;
 use scaledb_catalog::Catalog;
 use scaledb_locks::Locks;
@@ -36,10 +38,16 @@ pub(crate) trait Facts {
     fn path(&self) -> &[String];
     /// All settings.
     fn settings(&self) -> Vec<(String, String)>;
-    /// What a setting takes, in PostgreSQL's words.
-    fn kind_of_setting(&self, name: &str) -> &'static str;
     /// The number and the unit of a setting that has one.
     fn number_of_setting(&self, name: &str, value: &str) -> Option<(String, &'static str)>;
+    /// What there is to tell of a setting besides its value; nothing of one of a client's own.
+    fn described_setting(&self, name: &str) -> Option<DescribedSetting>;
+    /// The statement that runs, as it is shown to others.
+    fn running(&self) -> Option<Arc<str>>;
+    /// The statements that the session has prepared.
+    fn prepared(&self) -> Vec<PreparedStatement>;
+    /// The cursors that the session has opened.
+    fn cursors(&self) -> Vec<OpenCursor>;
     /// All sessions of the database.
     fn sessions(&self) -> Vec<(u32, Known)>;
     /// The text of a statement, if it is remembered.

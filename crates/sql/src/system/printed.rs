@@ -6,8 +6,8 @@ use crate::bind::literal::literal_text;
 use crate::bind::names::{fold, split_text};
 use crate::plan::column_type;
 use scaledb_catalog::{Catalog, ColumnDesc, PUBLIC, Relation};
-use scaledb_types::Type;
-use sqlparser::ast::{DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
+use scaledb_types::{Base, Env, Type};
+use sqlparser::ast::{DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value};
 
 /// The default of a column: a literal with its type, a sequence by the name that finds it.
 pub(super) fn printed_default(facts: &dyn Facts, column: &ColumnDesc, text: &str) -> String {
@@ -19,15 +19,68 @@ pub(super) fn printed_as(facts: &dyn Facts, ty: Type, text: &str) -> String {
     let Ok(expr) = crate::parse::expression(text) else { return text.to_owned() };
     match &expr {
         Expr::Value(value) => match (&value.value, literal_text(&value.value)) {
-            (_, Some(literal)) => format!("'{}'::{}", literal.replace('\'', "''"), type_name(facts, ty)),
+            (_, Some(literal)) => printed_literal(facts, ty, literal),
             (Value::Null, _) => format!("NULL::{}", type_name(facts, ty)),
             _ => text.to_owned(),
         },
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match negative(expr) {
+            Some((number, ty)) => format!("'-{number}'::{}", type_name(facts, ty)),
+            None => seen_expression(facts, text),
+        },
+        _ if NAMED_VALUES.contains(&&*text.to_ascii_lowercase()) => text.to_ascii_uppercase(),
         Expr::Function(function) => match (sequence(function), function.name.to_string().as_str()) {
             (Some(name), "nextval") => format!("nextval('{}'::regclass)", found_by(facts, &name)),
             _ => seen_expression(facts, text),
         },
         _ => seen_expression(facts, text),
+    }
+}
+
+/// Values that have names, which PostgreSQL prints in upper case.
+const NAMED_VALUES: [&str; 9] = [
+    "current_catalog",
+    "current_date",
+    "current_role",
+    "current_schema",
+    "current_timestamp",
+    "current_user",
+    "localtime",
+    "localtimestamp",
+    "session_user",
+];
+
+/// A number behind a sign, and the type that it has by itself.
+fn negative(expr: &Expr) -> Option<(&str, Type)> {
+    let Expr::Value(value) = expr else { return None };
+    let Value::Number(number, _) = &value.value else { return None };
+    let ty = match number.parse::<i64>() {
+        Ok(whole) if i32::try_from(-whole).is_ok() => Type::INT4,
+        Ok(_) => Type::INT8,
+        Err(_) => Type::NUMERIC,
+    };
+    Some((number, ty))
+}
+
+/// A literal that becomes a value of a type when it is read.
+fn printed_literal(facts: &dyn Facts, ty: Type, literal: &str) -> String {
+    let as_written = || format!("'{}'::{}", literal.replace('\'', "''"), type_name(facts, ty));
+    let starts_with_digit = literal.starts_with(|c: char| c.is_ascii_digit());
+    let fixed = match ty.base {
+        _ if ty.array => false,
+        Base::Bool | Base::Int2 | Base::Int4 | Base::Int8 | Base::Numeric => true,
+        // 'today' is another value each day
+        Base::Date | Base::Time | Base::Timestamp => starts_with_digit,
+        _ => false,
+    };
+    let env = Env::default();
+    let value = if fixed { scaledb_types::Value::parse(literal, ty.plain(), &env).ok() } else { None };
+    let Some(text) = value.and_then(|value| value.to_text(ty, &env).map(|text| text.to_string())) else {
+        return as_written();
+    };
+    match ty.base {
+        Base::Bool => (if text == "t" { "true" } else { "false" }).to_owned(),
+        Base::Int4 | Base::Numeric if !text.starts_with('-') => text,
+        _ => format!("'{text}'::{}", type_name(facts, ty)),
     }
 }
 
@@ -49,10 +102,13 @@ pub(super) fn printed_expression(text: &str) -> String {
 
 /// An expression without the parentheses around all of it.
 pub(super) fn without_parentheses(text: &str) -> String {
-    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
-    match (crate::parse::expression(text), inner) {
-        (Ok(Expr::Nested(_)), Some(inner)) => inner.to_owned(),
-        _ => text.to_owned(),
+    let mut text = text;
+    loop {
+        let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+        match (crate::parse::expression(text), inner) {
+            (Ok(Expr::Nested(_)), Some(inner)) => text = inner.trim(),
+            _ => return text.to_owned(),
+        }
     }
 }
 

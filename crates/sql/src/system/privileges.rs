@@ -1,6 +1,6 @@
 //! What functions and catalogs tell of privileges.
 
-use super::functions::{find_relation, role_name, type_function_of_text};
+use super::functions::{find_relation, role_name};
 use super::oids::{PG_AUTHID, schema_of_oid, schema_oid};
 use super::{Facts, databases};
 use crate::parse::lex::quoted;
@@ -393,46 +393,50 @@ fn column_of(facts: &dyn Facts, object: u32, value: &Value) -> Result<Option<i16
     })
 }
 
-/// Whether the current role may see rows about a relation: it has some privilege on it, or on a column, or owns it.
-pub(super) fn sees(facts: &dyn Facts, relation: &Relation) -> bool {
-    let catalog = facts.catalog();
-    let role = facts.identity().current();
+/// Whether the current role owns a relation, or has one of the privileges on it.
+fn owns_or_has(facts: &dyn Facts, relation: &Relation, any: Privileges) -> bool {
+    let (catalog, role) = (facts.catalog(), facts.identity().current());
     let (oid, kind) = (relation.oid(), Catalog::kind_of_relation(relation));
     catalog.is_superuser(role)
         || catalog.has_rights_of(role, catalog.owner_of(oid))
-        || !catalog.privileges(role, kind, oid, kind.all()).is_empty()
-        || catalog.access(oid).is_some_and(|access| {
-            let all = ObjectKind::Column.all();
-            access
-                .columns
-                .iter()
-                .any(|(attnum, _)| !catalog.column_privileges(role, oid, *attnum, all).is_empty())
-        })
+        || !catalog.privileges(role, kind, oid, any.common(kind.all())).is_empty()
 }
 
-/// The routine that a text names, with the types of its arguments.
-///
-/// # Errors
-/// 22P02, 42883.
-pub(super) fn procedure_of_text(facts: &dyn Facts, text: &str) -> Result<u32> {
-    let of_type = text
-        .split_once('(')
-        .and_then(|(name, rest)| type_function_of_text(name.trim(), rest.trim_end().strip_suffix(')')?));
-    match of_type.map_or_else(|| routine_of_text(facts, text), Ok)? {
-        OF_SYSTEM => {
-            let what = format!("function \"{text}\" has no oid");
-            Err(SqlError::unsupported(what)
-                .detail("Of the system's functions only those that read and write values of types have one."))
-        }
-        oid => Ok(oid),
-    }
+/// Whether the current role has one of the privileges on some column of a relation.
+fn has_on_some_column(facts: &dyn Facts, oid: u32, any: Privileges) -> bool {
+    let (catalog, role) = (facts.catalog(), facts.identity().current());
+    catalog.access(oid).is_some_and(|access| {
+        let mut columns = access.columns.iter();
+        columns.any(|(attnum, _)| !catalog.column_privileges(role, oid, *attnum, any).is_empty())
+    })
+}
+
+/// Whether the current role may see rows about a relation: it has some privilege on it, or on a column, or owns it.
+pub(super) fn sees(facts: &dyn Facts, relation: &Relation) -> bool {
+    owns_or_has(facts, relation, Catalog::kind_of_relation(relation).all())
+        || has_on_some_column(facts, relation.oid(), ObjectKind::Column.all())
+}
+
+/// Whether the current role may see rows about a column of a relation.
+pub(super) fn sees_column(facts: &dyn Facts, relation: &Relation, attnum: i16) -> bool {
+    let (any, role) = (ObjectKind::Column.all(), facts.identity().current());
+    owns_or_has(facts, relation, any)
+        || !facts.catalog().column_privileges(role, relation.oid(), attnum, any).is_empty()
+}
+
+/// Whether the current role may see constraints and triggers of a table: it owns it, or may do more than read it.
+pub(super) fn uses(facts: &dyn Facts, table: &Arc<scaledb_catalog::TableDesc>) -> bool {
+    let all = ObjectKind::Table.all().without(Privileges::SELECT);
+    let of_columns = ObjectKind::Column.all().without(Privileges::SELECT);
+    owns_or_has(facts, &Relation::Table(Arc::clone(table)), all)
+        || has_on_some_column(facts, table.oid, of_columns)
 }
 
 /// The routine of a name with the types of its arguments: `f(int, text)`.
 ///
 /// # Errors
 /// 22P02 without a list of types; 42883.
-fn routine_of_text(facts: &dyn Facts, text: &str) -> Result<u32> {
+pub(super) fn routine_of_text(facts: &dyn Facts, text: &str) -> Result<u32> {
     let invalid = |what: &str| SqlError::new(SqlState::INVALID_TEXT_REPRESENTATION, what.to_owned());
     let (name, rest) = text.split_once('(').ok_or_else(|| invalid("expected a left parenthesis"))?;
     let types = rest.trim_end().strip_suffix(')').ok_or_else(|| invalid("expected a right parenthesis"))?;

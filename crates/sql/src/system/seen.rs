@@ -11,6 +11,7 @@ use scaledb_types::func::functions_named;
 use scaledb_types::{Base, Env, Result, Type};
 use sqlparser::ast::{Query, Select, SelectItem, SetExpr};
 use sqlparser::tokenizer::Span;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -133,13 +134,7 @@ pub(super) fn objects_of(catalog: &Catalog, text: &str) -> Vec<Object> {
 /// What is wrong with the query.
 pub(super) fn seen_query(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<String> {
     let text = view.query.as_str();
-    let query = crate::parse::query(text)?;
-    let env = Env::default();
-    let mut binder = Binder::new(facts.catalog(), facts.lookup(), &env, Vec::new());
-    binder.known_columns.clone_from(&view.known);
-    binder.noted = Some(Vec::new());
-    let bound = binder.apart(Naming::View(view.clone()), |binder| binder.query(&query))?;
-    let noted = binder.noted.take().unwrap_or_default();
+    let (output, noted) = bound(facts, view)?;
     let mut edits: Vec<(Range<usize>, String)> =
         noted.into_iter().filter_map(|noted| edit(facts, text, noted)).collect();
     edits.extend(of_mentions(facts, Whose::View(view), text));
@@ -147,8 +142,40 @@ pub(super) fn seen_query(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<Stri
     edits.sort_by_key(|(range, _)| range.start);
     edits.dedup_by_key(|(range, _)| range.start);
     let text = replaced(text, edits.into_iter());
-    let same = bound.output.iter().zip(&view.columns).all(|(output, (name, ..))| output.name == *name);
+    let same = output.iter().zip(&view.columns).all(|(output, (name, ..))| output == name);
     Ok(if same { text } else { renamed(&text, view)? })
+}
+
+/// What the query of a view calls its columns, and what names and stars in it mean.
+fn bound(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<(Vec<String>, Vec<Noted>)> {
+    let query = crate::parse::query(&view.query)?;
+    let env = Env::default();
+    let mut binder = Binder::new(facts.catalog(), facts.lookup(), &env, Vec::new());
+    binder.known_columns.clone_from(&view.known);
+    binder.noted = Some(Vec::new());
+    let bound = binder.apart(Naming::View(view.clone()), |binder| binder.query(&query))?;
+    let output = bound.output.into_iter().map(|output| output.name).collect();
+    Ok((output, binder.noted.take().unwrap_or_default()))
+}
+
+/// Relations by their oids, and columns by the oids of their tables and their numbers.
+type UsedByView = (BTreeSet<u32>, BTreeSet<(u32, i16)>);
+
+/// The relations that the query of a view names, by their oids, and columns that it reads, by the oids of their tables
+/// and their numbers: a column of a view is one of the table that it comes from.
+///
+/// # Errors
+/// What is wrong with the query.
+pub(super) fn used_by_view(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<UsedByView> {
+    let (mut relations, mut columns) = (BTreeSet::new(), BTreeSet::new());
+    for noted in bound(facts, view)?.1 {
+        match noted {
+            Noted::Relation(_, oid, _) => drop(relations.insert(oid)),
+            Noted::Column(_, origin, _) => columns.extend([origin]),
+            Noted::Star(_, of) => columns.extend(of.into_iter().map(|column| column.origin)),
+        }
+    }
+    Ok((relations, columns))
 }
 
 /// What is to stand in place of what was noted.
@@ -165,9 +192,9 @@ fn edit(facts: &dyn Facts, text: &str, noted: Noted) -> Option<(Range<usize>, St
         Noted::Star(span, columns) => {
             let start = start(span);
             let star = Lexer::starting_at(text, start).find(|token| token.is_sign(text, "*"))?;
-            let columns = columns.iter().map(|(table, column)| match table {
-                Some(table) => format!("{}.{}", quoted(table), quoted(column)),
-                None => quoted(column),
+            let columns = columns.iter().map(|column| match &column.table {
+                Some(table) => format!("{}.{}", quoted(table), quoted(&column.name)),
+                None => quoted(&column.name),
             });
             Some((start..star.end, columns.collect::<Vec<_>>().join(", ")))
         }

@@ -47,6 +47,17 @@ impl Row {
         Self { columns, values }
     }
 
+    /// A row of nothing but NULLs, until columns are named.
+    pub(super) fn empty(table: &SystemCatalog) -> Self {
+        Self { columns: table.columns, values: vec![Value::Null; table.columns.len()] }
+    }
+
+    /// The value of a column.
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        let at = self.columns.iter().position(|(column, _)| *column == name)?;
+        self.values.get(at)
+    }
+
     pub(super) fn set(mut self, name: &str, value: Value) -> Self {
         if let Some(at) = self.columns.iter().position(|(column, _)| *column == name) {
             self.values[at] = value;

@@ -222,6 +222,41 @@ fn copy_goes_in_and_out<E: Engine>(db: Database<E>) {
     assert_eq!(text(s, "select sum(b) from t"), "3.50");
 }
 
+fn copy_looks_at_its_header_and_its_rows<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, a text, b int default 5)");
+    let copy = |s: &mut _, sql: &str, data: &str| -> Result<String, String> {
+        ok(s, sql);
+        let mut sink = crate::common::Rows::default();
+        let done = s.copy_data(data.as_bytes()).and_then(|()| s.copy_done(&mut sink));
+        done.map(|_| sink.tags.concat()).map_err(|error| error.message().to_owned())
+    };
+    let csv = "copy t (id, a) from stdin (format csv, header match)";
+    assert_eq!(copy(s, csv, "id,a\n1,x\n"), Ok("COPY 1".to_owned()));
+    let mismatch = "column name mismatch in header line field 2: got \"b\", expected \"a\"";
+    assert_eq!(copy(s, csv, "id,\"b\"\n2,x\n"), Err(mismatch.to_owned()));
+    let few = "wrong number of fields in header line: field count is 1, expected 2";
+    assert_eq!(copy(s, "copy t (id, a) from stdin (header match)", "id\n2\tx\n"), Err(few.to_owned()));
+    let some = "copy t (id, a) from stdin with (header match) where id > 2 and a <> 'no' -- some";
+    assert_eq!(copy(s, some, "id\ta\n2\tx\n3\ty\n4\tno\n"), Ok("COPY 1".to_owned()));
+    assert_eq!(copy(s, "copy t (id, a) from stdin csv where a>'x'", "5,z\n6,a\n"), Ok("COPY 1".to_owned()));
+    assert_eq!(text(s, "select id, a, b from t order by id"), "1|x|5 3|y|5 5|z|5");
+    for (sql, wanted) in [
+        ("copy t from stdin where (select true)", "0A000"),
+        ("copy t from stdin where nosuch > 1", "42703"),
+        ("copy t from stdin where a", "42804"),
+        ("copy t from stdin where true) or (true", "42601"),
+        ("copy t from stdin (format csv, format csv)", "42601"),
+        ("copy t to stdout (header match)", "0A000"),
+        ("copy t (id) from stdin (format csv, force_not_null (a))", "42P10"),
+        ("copy t (id) from stdin (format csv, force_null (nosuch))", "42703"),
+        ("copy t to stdout where id > 1", "42601"),
+        ("create view v as select 1; copy v to stdout", "42809"),
+    ] {
+        assert_eq!(code(s, sql), wanted, "{sql}");
+    }
+}
+
 fn a_restart_of_a_sequence_is_rolled_back<E: Engine>(db: Database<E>) {
     let mut s = session(&db);
     ok(&mut s, "create table t (id serial primary key, n int); insert into t (n) values (1), (2), (0)");
@@ -296,6 +331,7 @@ on_each_engine! {
     a_cursor_takes_parameters,
     deep_expressions_answer_an_error_and_do_not_overflow_the_stack,
     copy_goes_in_and_out,
+    copy_looks_at_its_header_and_its_rows,
 }
 
 #[test]

@@ -167,6 +167,11 @@ fn asinh(a: f64) -> f64 {
     if a.is_finite() && a.abs() > LARGE { (a.abs().ln() + LN_2).copysign(a) } else { a.asinh() }
 }
 
+/// A random number, at least 0 and less than 1.
+pub fn random() -> f64 {
+    rand::rng().random::<f64>()
+}
+
 pub(super) fn register(r: &mut Registry) {
     r.fast(Fast::Float8(float8::add), "+(float8,float8) float8", code!(|a: f64, b: f64| float8::add(a, b)));
     r.fast(Fast::Float8(float8::sub), "-(float8,float8) float8", code!(|a: f64, b: f64| float8::sub(a, b)));
@@ -243,5 +248,4 @@ pub(super) fn register(r: &mut Registry) {
     );
     r.add("float4send(float4) bytea", code!(|v: f32| Ok(Value::bytea(v.to_be_bytes()))));
     r.add("float8send(float8) bytea", code!(|v: f64| Ok(Value::bytea(v.to_be_bytes()))));
-    r.volatile("random() float8", |_, _| Ok(rand::rng().random::<f64>().into()));
 }

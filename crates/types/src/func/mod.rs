@@ -19,6 +19,7 @@ mod datetime;
 mod degrees;
 mod enums;
 mod float;
+mod hash;
 mod ident;
 mod int;
 mod json;
@@ -34,6 +35,7 @@ mod overlaps;
 mod range;
 mod regexp;
 mod resolve;
+mod sizes;
 mod spans;
 mod system;
 mod text;
@@ -43,6 +45,7 @@ mod todate;
 mod tonumber;
 
 pub use comparison::Comparison;
+pub use float::random;
 pub use json_records::{Form, JsonRecords};
 pub use json_rows::JsonRows;
 pub use like::Like;
@@ -323,6 +326,8 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         int::register,
         enums::register,
         float::register,
+        hash::register,
+        sizes::register,
         degrees::register,
         numeric::register,
         text::register,

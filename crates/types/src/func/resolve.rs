@@ -229,7 +229,7 @@ fn element_type(function: &Function, args: &[Type]) -> Option<Option<Type>> {
     // only literals: nothing says what they are
     match element {
         None if used => None,
-        _ => Some(element),
+        _ => Some(element.map(Type::of_result)),
     }
 }
 
@@ -258,7 +258,7 @@ fn compatible_type(function: &Function, args: &[Type]) -> Option<Option<Type>> {
     if types.is_empty() {
         return Some(None);
     }
-    common_type(&types, "anycompatible").ok().map(Some)
+    common_type(&types, "anycompatible").ok().map(|ty| Some(ty.of_result()))
 }
 
 /// The types of arguments, as messages show them.

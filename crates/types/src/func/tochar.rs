@@ -378,7 +378,7 @@ fn print_interval(v: Interval, text: &str) -> Result<Option<String>> {
     Ok((!text.is_empty()).then(|| Moment::of_interval(v).print(text)))
 }
 
-fn to_char_tz(v: Timestamptz, text: &str, env: &Env) -> Result<Option<String>> {
+pub(super) fn to_char_tz(v: Timestamptz, text: &str, env: &Env) -> Result<Option<String>> {
     Ok(print_tz(v.0, &env.zone, text))
 }
 

@@ -8,7 +8,7 @@ use crate::bind::{Binder, Bound, Output, Typed, unsupported};
 use crate::parse::marked;
 use crate::plan::expr::Expr;
 use crate::plan::trigger::Event;
-use crate::plan::{BoundTable, Insert, Kind, Modify, Node};
+use crate::plan::{BoundTable, Checks, Insert, Kind, Modify, Node};
 use scaledb_catalog::{Identity, Privileges};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use sqlparser::ast::{self, Expr as Ast, OnInsert, SetExpr, TableObject};
@@ -84,7 +84,7 @@ impl Binder<'_> {
             None => return Err(unsupported("INSERT with SET")),
         };
         given.extend((0..values.len()).filter(|&position| !named && values[position].is_some()));
-        self.needs_on(uses, Privileges::INSERT, &table, given.into_iter());
+        self.needs_on(uses, Privileges::INSERT, &table, given.iter().copied());
         let mut exprs = Vec::with_capacity(values.len());
         for (position, value) in values.into_iter().enumerate() {
             exprs.push(match value {
@@ -98,7 +98,7 @@ impl Binder<'_> {
         let alias = insert.table_alias.as_ref().map(|alias| fold(&alias.alias));
         let shown = alias.unwrap_or_else(|| table.desc.name.clone());
         let generated = self.generated(&table, &row, None)?;
-        let checks = self.checks(&table, &row, None)?;
+        let checks = Checks { given, ..self.checks(&table, &row, None)? };
         self.conflicts |= insert.on.is_some();
         let conflict = match &insert.on {
             None => None,
@@ -112,6 +112,7 @@ impl Binder<'_> {
             system: Vec::new(),
             scalar: false,
             own: false,
+            row_names: None,
         }];
         let (returning, returning_slots, output) = self.returning(insert.returning.as_deref())?;
         let triggers = self.triggers(&table, Event::Insert, None);

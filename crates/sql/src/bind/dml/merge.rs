@@ -12,7 +12,7 @@ use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
 use crate::plan::trigger::{Event, Triggers};
 use crate::plan::{
-    BoundTable, Delete, Insert, Kind, Locked, Merge, MergeAction, MergeClause, Modify, Node, Slot,
+    BoundTable, Checks, Delete, Insert, Kind, Locked, Merge, MergeAction, MergeClause, Modify, Node, Slot,
 };
 use scaledb_catalog::{Privileges, Relation};
 use scaledb_types::{Result, SqlError, SqlState};
@@ -226,7 +226,8 @@ impl Binder<'_> {
     ) -> Result<Insert> {
         let overriding = Overriding::of(insert.columns.first());
         let (columns, named) = self.insert_targets(table, &insert.columns, overriding)?;
-        self.needs_on(uses, Privileges::INSERT, table, columns.iter().map(Column::position));
+        let provided: Vec<usize> = columns.iter().map(Column::position).collect();
+        self.needs_on(uses, Privileges::INSERT, table, provided.iter().copied());
         let mut given: Vec<Option<Expr>> = vec![None; table.types.len()];
         if let MergeInsertKind::Values(rows) = &insert.kind {
             let targets = Targets { table, columns, named, overriding };
@@ -243,7 +244,7 @@ impl Binder<'_> {
         let row = self.new_slots(table.types.len());
         row.iter().for_each(|&slot| self.used[slot] = true);
         let generated = self.generated(table, &row, None)?;
-        let checks = self.checks(table, &row, None)?;
+        let checks = Checks { given: provided, ..self.checks(table, &row, None)? };
         Ok(Insert {
             table: table.clone(),
             source: Node::Result,

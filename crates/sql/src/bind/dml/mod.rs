@@ -10,7 +10,7 @@ use super::privileges::UseNumber;
 use super::scope::{Scope, ScopeColumn};
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::optimize;
-use crate::parse::{elements, marked};
+use crate::parse::{elements, marked, parts_of_row};
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
 use crate::plan::trigger::{Event, Triggers};
@@ -202,13 +202,12 @@ impl Binder<'_> {
                 (AssignmentTarget::ColumnName(name), ast) => given.push((name, self.given(ast)?)),
                 (AssignmentTarget::Tuple(names), ast) => match row_given(ast)? {
                     Given::Values(values) => {
+                        let values = self.given_row(values)?;
                         if names.len() != values.len() {
                             let what = "number of columns does not match number of values";
                             return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
                         }
-                        for (name, ast) in names.iter().zip(values) {
-                            given.push((name, self.given(ast)?));
-                        }
+                        given.extend(names.iter().zip(values));
                     }
                     Given::Query(query) => {
                         let row = self.row_of(query, names.len())?;
@@ -230,6 +229,18 @@ impl Binder<'_> {
     /// A value that a column is to get; none for DEFAULT.
     fn given(&mut self, ast: &Ast) -> Result<Option<Typed>> {
         if is_default(ast) { Ok(None) } else { self.expr(ast).map(Some) }
+    }
+
+    /// The values of a row that columns are to get, stars as those of their columns.
+    fn given_row(&mut self, parts: &[Ast]) -> Result<Vec<Option<Typed>>> {
+        let mut given = Vec::with_capacity(parts.len());
+        for part in parts {
+            match self.star_in_row(part)? {
+                Some(fields) => given.extend(fields.into_iter().map(Some)),
+                None => given.push(self.given(part)?),
+            }
+        }
+        Ok(given)
     }
 
     /// Constraints over the slots of a row; with a SET, only those that it can break.
@@ -256,6 +267,7 @@ impl Binder<'_> {
             references: references.into_iter().filter(|key| breaks(key, true)).collect(),
             referred: referred.into_iter().filter(|key| breaks(key, false)).collect(),
             late,
+            given: set.unwrap_or_default().to_vec(),
         })
     }
 
@@ -422,7 +434,7 @@ impl Binder<'_> {
             }
         }
         let (not_null, checks, references, late) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Ok(Checks { not_null, checks, references, referred, late })
+        Ok(Checks { not_null, checks, references, referred, late, given: Vec::new() })
     }
 
     fn delete(&mut self, delete: &ast::Delete) -> Result<(Bound, Kind)> {
@@ -491,7 +503,7 @@ struct Found {
 
 /// What several columns are given.
 enum Given<'a> {
-    Values(Vec<&'a Ast>),
+    Values(&'a [Ast]),
     Query(&'a ast::Query),
 }
 
@@ -503,14 +515,7 @@ fn row_given(ast: &Ast) -> Result<Given<'_>> {
     match ast {
         Ast::Nested(inner) if matches!(**inner, Ast::Nested(_) | Ast::Subquery(_)) => row_given(inner),
         Ast::Subquery(query) => Ok(Given::Query(query)),
-        Ast::Tuple(values) => Ok(Given::Values(values.iter().collect())),
-        Ast::Function(call) if call.name.to_string().eq_ignore_ascii_case("row") => match &call.args {
-            ast::FunctionArguments::List(list) => {
-                let values = list.args.iter().map(super::function::plain_arg).collect::<Result<_>>()?;
-                Ok(Given::Values(values))
-            }
-            _ => Ok(Given::Values(Vec::new())),
-        },
+        _ if let Some(values) = parts_of_row(ast) => Ok(Given::Values(values)),
         _ => Err(SqlError::unsupported(
             "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
         )),

@@ -30,7 +30,14 @@ impl Binder<'_> {
             Some(ConflictTarget::Columns(columns)) => {
                 Some(self.conflict_index(table, row, (columns, &targets), predicate)?)
             }
-            Some(ConflictTarget::OnConstraint(name)) => Some(conflict_constraint(table, name)?),
+            Some(ConflictTarget::OnConstraint(name)) => {
+                let index = conflict_constraint(table, name)?;
+                // as if its columns were named
+                for column in table.shown_columns(index) {
+                    self.names_slot(row[column.position]);
+                }
+                Some(index)
+            }
         };
         let update = match action {
             None => None,
@@ -127,6 +134,7 @@ impl Binder<'_> {
                 system: Vec::new(),
                 scalar: false,
                 own: false,
+                row_names: None,
             },
             ScopeTable {
                 schema: None,
@@ -134,6 +142,7 @@ impl Binder<'_> {
                 system: Vec::new(),
                 scalar: false,
                 own: false,
+                row_names: None,
                 // by its qualified name only
                 columns: Self::columns_of(table, row)
                     .into_iter()

@@ -11,54 +11,89 @@ use scaledb_types::{Result, SqlError, SqlState, Value};
 impl<'a, W: Worker> Exec<'a, W> {
     /// NOT NULL and CHECK of the row that the slots hold.
     pub(super) fn check_row(&mut self, table: &BoundTable, checks: &Checks, row: &[Slot]) -> Result<()> {
-        self.check_conditions(table, &checks.not_null, &checks.checks, row)
+        self.check_conditions(table, (&checks.not_null, &checks.checks, &checks.given), row)
     }
 
-    /// Columns that refuse NULL, and CHECK constraints, of the row that the slots hold.
+    /// Columns that refuse NULL, and CHECK constraints, of the row that the slots hold; with the columns that the
+    /// statement gives values.
     pub(in crate::exec) fn check_conditions(
         &mut self,
         table: &BoundTable,
-        not_null: &[usize],
-        checks: &[(String, Expr)],
+        (not_null, checks, given): (&[usize], &[(String, Expr)], &[usize]),
         row: &[Slot],
     ) -> Result<()> {
         for &column in not_null {
             if self.frame[row[column]].is_null() {
                 let name = &table.desc.columns[column].name;
-                return Err(SqlError::new(
+                let error = SqlError::new(
                     SqlState::NOT_NULL_VIOLATION,
                     format!(
                         "null value in column \"{name}\" of relation \"{}\" violates not-null constraint",
                         table.desc.name
                     ),
-                )
-                .detail(self.failing_row(table, row))
-                .table(table.desc.schema.as_str(), table.desc.name.as_str())
-                .column(name.as_str()));
+                );
+                return Err(self
+                    .with_failing_row(error, table, row, given)
+                    .table(table.desc.schema.as_str(), table.desc.name.as_str())
+                    .column(name.as_str()));
             }
         }
         for (name, condition) in checks {
             if matches!(self.eval(condition)?, Value::Bool(false)) {
-                return Err(SqlError::new(
+                let error = SqlError::new(
                     SqlState::CHECK_VIOLATION,
                     format!(
                         "new row for relation \"{}\" violates check constraint \"{name}\"",
                         table.desc.name
                     ),
-                )
-                .detail(self.failing_row(table, row))
-                .table(table.desc.schema.as_str(), table.desc.name.as_str())
-                .constraint(name.as_str()));
+                );
+                return Err(self
+                    .with_failing_row(error, table, row, given)
+                    .table(table.desc.schema.as_str(), table.desc.name.as_str())
+                    .constraint(name.as_str()));
             }
         }
         Ok(())
     }
 
-    pub(super) fn failing_row(&self, table: &BoundTable, row: &[Slot]) -> String {
-        let values = row.iter().zip(&table.types).zip(&table.desc.columns);
-        let values = values.filter(|(_, column)| !column.hidden);
-        let values = values.map(|((&slot, &ty), _)| self.printed(&self.frame[slot], ty));
-        format!("Failing row contains ({}).", values.collect::<Vec<_>>().join(", "))
+    /// An error that shows a row: all of it to those who may read the table; to others the columns that they may read,
+    /// and those that the statement gives values.
+    pub(super) fn with_failing_row(
+        &self,
+        error: SqlError,
+        table: &BoundTable,
+        row: &[Slot],
+        given: &[usize],
+    ) -> SqlError {
+        let host = self.context.host;
+        let all = host.may_read(table.desc.oid, None);
+        let (mut names, mut values) = (Vec::new(), Vec::new());
+        for (at, column) in table.desc.columns.iter().enumerate().filter(|(_, column)| !column.hidden) {
+            if all || given.contains(&at) || host.may_read(table.desc.oid, Some(column.attnum)) {
+                names.push(column.name.as_str());
+                values.push(self.printed(&self.frame[row[at]], table.types[at]));
+            }
+        }
+        let values = values.join(", ");
+        match all {
+            true => error.detail(format!("Failing row contains ({values}).")),
+            false if names.is_empty() => error,
+            false => error.detail(format!("Failing row contains ({}) = ({values}).", names.join(", "))),
+        }
+    }
+
+    /// Whether the columns of a key may be shown to the role that runs the statement.
+    pub(in crate::exec) fn shows_key(
+        &self,
+        table: &BoundTable,
+        mut positions: impl Iterator<Item = usize>,
+    ) -> bool {
+        let (host, desc) = (self.context.host, &table.desc);
+        host.may_read(desc.oid, None)
+            || positions.all(|at| {
+                let column = &desc.columns[at];
+                !column.hidden && host.may_read(desc.oid, Some(column.attnum))
+            })
     }
 
     /// A value as error messages print it.
@@ -87,13 +122,16 @@ impl<'a, W: Worker> Exec<'a, W> {
         let names: Vec<_> = columns.iter().map(|column| table.key_name(column)).collect();
         let values: Vec<_> = columns.iter().zip(key).map(|(c, value)| self.printed(value, c.ty)).collect();
         let name = table.index_name(index);
-        SqlError::new(
+        let error = SqlError::new(
             SqlState::UNIQUE_VIOLATION,
             format!("duplicate key value violates unique constraint \"{name}\""),
         )
-        .detail(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")))
         .table(table.desc.schema.as_str(), table.desc.name.as_str())
-        .constraint(name)
+        .constraint(name);
+        if !self.shows_key(table, columns.iter().map(|column| column.position)) {
+            return error;
+        }
+        error.detail(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")))
     }
 
     /// The error of a write of this row.

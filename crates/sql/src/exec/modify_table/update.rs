@@ -176,7 +176,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         });
         self.worker = Some(worker);
         match loaded {
-            Ok(Some(())) => Err(error.detail(self.failing_row(table, &update.row))),
+            Ok(Some(())) => Err(self.with_failing_row(error, table, &update.row, &update.checks.given)),
             _ => Err(error),
         }
     }

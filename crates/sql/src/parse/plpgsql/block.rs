@@ -2,6 +2,7 @@
 
 use super::super::cursor::Cursor;
 use super::super::lex::{Kind, name_of, text_of};
+use super::conditions::states_of;
 use super::{
     Block, Condition, Declaration, DeclaredType, Handler, NameConflicts, Program, Scope, ScopeId, Sql,
     VariableId,
@@ -229,9 +230,9 @@ impl<'a> Parser<'a> {
 
     /// A handler, behind its WHEN.
     fn handler(&mut self) -> Result<Handler> {
-        let mut conditions = vec![self.condition()?];
+        let mut conditions = self.conditions()?;
         while self.at.accept("or") {
-            conditions.push(self.condition()?);
+            conditions.extend(self.conditions()?);
         }
         self.at.expect("then")?;
         let outer = self.open(None);
@@ -242,12 +243,16 @@ impl<'a> Parser<'a> {
         Ok(Handler { conditions, state, message, steps })
     }
 
-    fn condition(&mut self) -> Result<Condition> {
+    /// What a name or a state means: a name may be that of several conditions.
+    fn conditions(&mut self) -> Result<Vec<Condition>> {
         let name = self.at.name()?;
         match name.as_str() {
-            "others" => Ok(Condition::Others),
-            "sqlstate" => self.state_literal().map(Condition::State),
-            _ => SqlState::of_condition(&name).map(Condition::State).ok_or_else(|| no_condition(&name)),
+            "others" => Ok(vec![Condition::Others]),
+            "sqlstate" => Ok(vec![Condition::State(self.state_literal()?)]),
+            _ => match states_of(&name) {
+                states if states.is_empty() => Err(no_condition(&name)),
+                states => Ok(states.into_iter().map(Condition::State).collect()),
+            },
         }
     }
 

@@ -5,6 +5,7 @@
 //! SQL stay texts, too: they are compiled when they run for the first time.
 
 mod block;
+mod conditions;
 mod loops;
 mod raise;
 mod step;
@@ -13,6 +14,7 @@ use super::cursor::{Cursor, literal};
 use super::lex::text_of;
 use block::Parser;
 pub(crate) use block::state_of;
+pub(crate) use conditions::states_of;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 
 /// A variable, by the order of their declarations.

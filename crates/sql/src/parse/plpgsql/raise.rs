@@ -2,6 +2,7 @@
 
 use super::super::lex::Kind;
 use super::block::{Parser, no_condition};
+use super::conditions::states_of;
 use super::{Level, Raise, RaiseOption, Step, literal};
 use scaledb_types::{Result, SqlError, SqlState};
 
@@ -47,7 +48,7 @@ impl Parser<'_> {
             raise.condition = Some((state, state.as_str().to_owned()));
         } else if !ends(self) && !self.next_is(&["using"]) {
             let name = self.at.name()?;
-            let state = SqlState::of_condition(&name).ok_or_else(|| no_condition(&name))?;
+            let state = states_of(&name).first().copied().ok_or_else(|| no_condition(&name))?;
             raise.condition = Some((state, name));
         }
         if self.at.accept("using") {

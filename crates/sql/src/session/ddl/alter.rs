@@ -2,6 +2,7 @@
 
 mod column;
 mod constraint;
+mod own;
 
 use super::super::Session;
 use super::create::view_option;
@@ -11,6 +12,7 @@ use super::sequence::next_of;
 use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{find_relation, fold, shown, split};
+use crate::parse::alter_table;
 use crate::parse::alter_view::{AlterView, ViewChange};
 use crate::parse::lex::quoted;
 use crate::parse::roles::RoleName;
@@ -51,9 +53,17 @@ impl<E: Engine> Session<E> {
         let oid = self.lookup_table(&alter.name)?.desc.oid;
         self.check_may_alter(oid, &alter.operations)?;
         self.check_not_pending(oid, "ALTER TABLE")?;
-        for operation in &alter.operations {
+        let mut retyped = false;
+        for operation in own::in_order(&alter.operations) {
             let table = self.table(oid)?;
             self.may_alter(&table, operation)?;
+            if own::retypes(operation).is_some() {
+                // all of them at once: USING sees what the columns were before
+                if !std::mem::replace(&mut retyped, true) {
+                    self.set_data_types(&table, &alter.operations)?;
+                }
+                continue;
+            }
             self.alter_one(&table, operation)?;
         }
         self.let_names_follow(named)?;
@@ -259,6 +269,7 @@ impl<E: Engine> Session<E> {
             AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
                 let at = position(&desc, &fold(old_column_name))?;
                 let (old, name) = (fold(old_column_name), new_name(new_column_name));
+                super::create::not_of_system(&name)?;
                 if desc.column(&name).is_some() {
                     let what = format!("column \"{name}\" of relation \"{}\" already exists", desc.name);
                     return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
@@ -307,9 +318,11 @@ impl<E: Engine> Session<E> {
                 self.set_owner_of(&Relation::Table(table.desc.clone()), &owner_name(new_owner))
             }
             AlterTableOperation::ValidateConstraint { name } => self.validate_named(&desc, &fold(name)),
-            AlterTableOperation::ReplicaIdentity { .. } | AlterTableOperation::SetOptionsParens { .. } => {
-                Ok(())
-            }
+            AlterTableOperation::ReplicaIdentity { .. } => Ok(()),
+            AlterTableOperation::SetTblProperties { .. } => match alter_table::own(operation)? {
+                Some(own) => self.alter_own(desc, &own),
+                None => Err(SqlError::unsupported("this form of ALTER TABLE is not supported")),
+            },
             _ => Err(SqlError::unsupported("this form of ALTER TABLE is not supported")),
         }
     }
@@ -326,15 +339,24 @@ impl<E: Engine> Session<E> {
     pub(super) fn alter_index(&mut self, name: &ObjectName, operation: &AlterIndexOperation) -> Result<Tag> {
         self.begin_change()?;
         let AlterIndexOperation::RenameIndex { index_name } = operation;
-        let (schema, name) = split(name)?;
-        let (_, to) = split(index_name)?;
-        let schema = self.schema_of_index(schema.as_deref(), &name);
+        let (name, if_exists) = alter_table::split_if_exists(name);
+        let (schema, name) = split(&name)?;
+        let given = schema;
+        let schema = self.schema_of_index(given.as_deref(), &name);
         let found = schema.and_then(|schema| Some((self.state.catalog.index(&schema, &name)?.0, schema)));
         let Some((table, schema)) = found else {
-            let what = format!("relation \"{name}\" does not exist");
+            let what = format!("relation \"{}\" does not exist", shown(given.as_deref(), &name));
+            if if_exists {
+                self.skip(&format!("{what}, skipping"), SqlState::SUCCESSFUL_COMPLETION);
+                return Ok(Tag::plain("ALTER INDEX"));
+            }
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
         };
         self.state.check_owner_as(table.oid, "index", &name)?;
+        if alter_table::is_about_parameters(index_name) {
+            return Ok(Tag::plain("ALTER INDEX"));
+        }
+        let (_, to) = split(index_name)?;
         if self.state.catalog.is_taken(&schema, &to) {
             let what = format!("relation \"{to}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));

@@ -4,8 +4,10 @@ use super::super::Session;
 use super::create::key_column;
 use super::generated::unqualified;
 use super::{new_name, position};
+use crate::bind::mentioned::mentioned;
 use crate::bind::names::{fold, is_temporary};
 use crate::parse::exclude::exclusion_of;
+use crate::parse::marked::sets_columns;
 use crate::plan::place::Places;
 use crate::plan::{BoundTable, column_type, column_types};
 use crate::system::printed::sequence_of;
@@ -114,6 +116,7 @@ impl<E: Engine> Session<E> {
         columns: Vec<KeyColumn>,
         characteristics: Option<&ConstraintCharacteristics>,
     ) -> Result<()> {
+        self.check_may_create_in(&desc.schema)?;
         one_primary_key(desc)?;
         no_duplicates(desc, &columns)?;
         not_null(desc, &columns);
@@ -148,6 +151,7 @@ impl<E: Engine> Session<E> {
         columns: Vec<KeyColumn>,
         characteristics: Option<&ConstraintCharacteristics>,
     ) -> Result<()> {
+        self.check_may_create_in(&desc.schema)?;
         no_duplicates(desc, &columns)?;
         let names: Vec<String> = columns.iter().map(|c| desc.column_name(c.attnum).to_owned()).collect();
         let mut parts = vec![desc.name.as_str()];
@@ -175,8 +179,8 @@ impl<E: Engine> Session<E> {
         let table = desc.name.clone();
         let mut parts = vec![table];
         // a check of one column has its name
-        if let [column] = &mentioned(desc, &expression)[..] {
-            parts.push(column.clone());
+        if let [column] = mentioned(desc, &expression)[..] {
+            parts.push(desc.column_name(column).to_owned());
         }
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let name = self.constraint_name(desc, name, &parts, "check")?;
@@ -321,6 +325,22 @@ impl<E: Engine> Session<E> {
         let deferred = traits.is_some_and(|t| t.initially == Some(DeferrableInitial::Deferred));
         let (on_delete, on_update) = (action(&key.on_delete), action(&key.on_update));
         check_actions(desc, &columns, on_delete, on_update)?;
+        let mut on_delete_sets = Vec::new();
+        for name in key.index_name.iter().flat_map(sets_columns) {
+            let attnum = desc.column(&name).map(|at| desc.columns[at].attnum).ok_or_else(|| {
+                let what = format!("column \"{name}\" referenced in foreign key constraint does not exist");
+                SqlError::new(SqlState::UNDEFINED_COLUMN, what)
+            })?;
+            if !columns.contains(&attnum) {
+                let what = format!(
+                    "column \"{name}\" referenced in ON DELETE SET action must be part of foreign key"
+                );
+                return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what));
+            }
+            if !on_delete_sets.contains(&attnum) {
+                on_delete_sets.push(attnum);
+            }
+        }
         desc.foreign_keys.push(ForeignKeyDesc {
             oid: self.state.shared.new_oid(),
             name,
@@ -328,6 +348,7 @@ impl<E: Engine> Session<E> {
             table: to.oid,
             referred,
             on_delete,
+            on_delete_sets,
             on_update,
             full: key.match_kind == Some(ConstraintReferenceMatchKind::Full),
             deferrable: deferred || traits.is_some_and(|t| t.deferrable == Some(true)),
@@ -486,16 +507,4 @@ fn no_duplicates(desc: &TableDesc, columns: &[KeyColumn]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The columns that an expression names.
-fn mentioned(desc: &TableDesc, expression: &str) -> Vec<String> {
-    use crate::parse::lex::{Lexer, name_of};
-    let mut found: Vec<String> = Vec::new();
-    for name in Lexer::new(expression).filter_map(|token| name_of(token, expression)) {
-        if desc.column(&name).is_some() && !found.contains(&name) {
-            found.push(name);
-        }
-    }
-    found
 }

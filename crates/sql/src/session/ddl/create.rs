@@ -7,15 +7,16 @@ use super::sequence::{new_sequence, next_of};
 use super::spread::Asked;
 use super::{new_name, position};
 use crate::api::Tag;
-use crate::bind::names::{check_database, is_temporary, split};
+use crate::bind::names::{check_database, fold, is_temporary, split};
 use crate::parse::like::like_of;
 use crate::parse::sequence::split_name;
+use crate::parse::{self, create_as};
 use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, ColumnDef, ColumnOption, CreateIndex, CreateTable, CreateView, DataType, Expr as Ast, GeneratedAs,
-    ObjectName, SequenceOptions,
+    ObjectName, SequenceOptions, Statement,
 };
 use std::sync::Arc;
 
@@ -31,7 +32,8 @@ impl<E: Engine> Session<E> {
         if create.inherits.is_some() {
             return Err(SqlError::unsupported("inheritance is not supported"));
         }
-        if create.like.is_some() || create.clone.is_some() {
+        let executed = create_as::executed(create).map(|(name, arguments)| (fold(name), arguments));
+        if create.like.is_some() || create.clone.is_some() && executed.is_none() {
             return Err(SqlError::unsupported("CREATE TABLE LIKE is not supported"));
         }
         let asked = super::spread::asked(create, self.state.shared.engine.table_options())?;
@@ -47,7 +49,8 @@ impl<E: Engine> Session<E> {
             let taken = self.name_is_taken(&schema, &name);
             if create.if_not_exists && taken.code() == SqlState::DUPLICATE_TABLE {
                 self.skip(&format!("{taken}, skipping"), SqlState::DUPLICATE_TABLE);
-                return Ok(Tag::plain("CREATE TABLE"));
+                let as_query = create.query.is_some() || executed.is_some();
+                return Ok(Tag::plain(if as_query { "CREATE TABLE AS" } else { "CREATE TABLE" }));
             }
             return Err(taken);
         }
@@ -55,8 +58,8 @@ impl<E: Engine> Session<E> {
         if let Some(action) = create.on_commit {
             self.on_commit(desc.oid, action);
         }
-        if let Some(query) = &create.query {
-            return self.create_table_as(desc, create, query, &asked);
+        if create.query.is_some() || executed.is_some() {
+            return self.create_table_as(desc, create, executed, &asked);
         }
         let (mut owned, mut copied) = (Vec::new(), Vec::new());
         for column in &create.columns {
@@ -91,6 +94,9 @@ impl<E: Engine> Session<E> {
         }
         super::rebuild::check_limits(&desc)?;
         desc.spread = asked.of(&desc)?;
+        if let ast::CreateTableOptions::With(options) = &create.table_options {
+            desc.parameters = super::spread::parameters(options);
+        }
         self.check_expressions(&desc)?;
         self.make_table(&mut desc)?;
         let (oid, keys) = (desc.oid, desc.foreign_keys.clone());
@@ -116,11 +122,19 @@ impl<E: Engine> Session<E> {
         &mut self,
         mut desc: TableDesc,
         create: &CreateTable,
-        query: &ast::Query,
+        executed: Option<(String, Vec<String>)>,
         asked: &Asked,
     ) -> Result<Tag> {
-        let text = query.to_string();
-        let compiled = self.compile(&text, &[])?;
+        let (compiled, params) = match (&create.query, executed) {
+            (_, Some((name, arguments))) => self.bound_by_name(&name, &arguments)?,
+            (Some(query), None) => (self.compile(&query.to_string(), &[])?, Vec::new()),
+            (None, None) => return Err(SqlError::internal("a table of no query")),
+        };
+        if create.query.is_none() && !matches!(parse::statement(&compiled.text)?, Statement::Query(_)) {
+            let what = "prepared statement is not a SELECT";
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+        }
+        let text = compiled.text.to_string();
         let columns = compiled.columns.clone().unwrap_or_default();
         for (number, column) in columns.iter().enumerate() {
             let name = create.columns.get(number).map_or_else(|| column.name.clone(), |c| new_name(&c.name));
@@ -128,6 +142,7 @@ impl<E: Engine> Session<E> {
                 let what = format!("column \"{name}\" specified more than once");
                 return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
             }
+            not_of_system(&name)?;
             if column.ty.base == Base::Record {
                 return Err(pseudo_type(&name, column.ty));
             }
@@ -135,18 +150,30 @@ impl<E: Engine> Session<E> {
             desc.columns.push(ColumnDesc::new(name, attnum, column.ty.oid(), column.ty.typmod));
             desc.next_attnum += 1;
         }
+        if create.columns.len() > columns.len() {
+            let what = "too many column names were specified";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
         desc.spread = asked.of(&desc)?;
+        if let ast::CreateTableOptions::With(options) = &create.table_options {
+            desc.parameters = super::spread::parameters(options);
+        }
         self.make_table(&mut desc)?;
         let target = format!("\"{}\".\"{}\"", desc.schema, desc.name.replace('"', "\"\""));
         self.put(Relation::Table(Arc::new(desc)))?;
-        let insert = self.compile(&format!("INSERT INTO {target} {text}"), &[])?;
+        if create_as::is_without_data(create) {
+            let plain = create.query.is_some();
+            return Ok(if plain { Tag::plain("CREATE TABLE AS") } else { Tag::rows("SELECT", 0) });
+        }
+        let types: Vec<u32> = compiled.params.iter().map(|ty| ty.oid()).collect();
+        let insert = self.compile(&format!("INSERT INTO {target} {text}"), &types)?;
         let mut rows = super::super::run::Kept::default();
         let mut explaining = self.explaining.take();
         let target = match &mut explaining {
             Some(explaining) => super::super::run::Target::Explain(explaining),
             None => super::super::run::Target::Keep(&mut rows),
         };
-        let count = self.run_plan(&insert, &[], false, target);
+        let count = self.run_plan(&insert, &params, false, target);
         self.explaining = explaining;
         let count = count?;
         Ok(Tag::rows("SELECT", count))
@@ -159,6 +186,7 @@ impl<E: Engine> Session<E> {
             let what = format!("column \"{name}\" specified more than once");
             return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
         }
+        not_of_system(&name)?;
         let ty = self.data_type(&column.data_type)?;
         if matches!(ty.base, Base::Unknown | Base::Void | Base::Record) {
             return Err(pseudo_type(&name, ty));
@@ -191,9 +219,7 @@ impl<E: Engine> Session<E> {
                 ColumnOption::Default(_) if described.default.is_some() => {
                     return twice("multiple default values");
                 }
-                ColumnOption::Default(expr) => {
-                    described.default = Some(self.kept_expression(&expr.to_string()))
-                }
+                ColumnOption::Default(expr) => described.default = self.kept_default(described.typmod, expr),
                 ColumnOption::Generated { generated_as, sequence_options, generation_expr: None, .. } => {
                     if described.identity.is_some() {
                         return twice("multiple identity specifications");
@@ -377,6 +403,7 @@ impl<E: Engine> Session<E> {
         self.begin_change()?;
         let table = self.lookup_table(&create.table_name)?;
         self.state.check_owner(table.desc.oid)?;
+        self.check_may_create_in(&table.desc.schema)?;
         let mut desc = (*table.desc).clone();
         let mut columns = Vec::new();
         for column in &create.columns {
@@ -534,4 +561,14 @@ pub(super) fn view_option(name: &str, value: &str) -> Result<Option<bool>> {
         }
         _ => Err(SqlError::invalid_parameter(format!("unrecognized parameter \"{name}\""))),
     }
+}
+
+/// # Errors
+/// 42701 for the name of a column that each table of PostgreSQL has.
+pub(super) fn not_of_system(name: &str) -> Result<()> {
+    if !["tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"].contains(&name) {
+        return Ok(());
+    }
+    let what = format!("column name \"{name}\" conflicts with a system column name");
+    Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what))
 }

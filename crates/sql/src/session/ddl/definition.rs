@@ -4,7 +4,7 @@ use super::super::Session;
 use crate::bind::Binder;
 use crate::bind::names::{Naming, is_temporary};
 use crate::bind::noted::Noted;
-use crate::parse::{marked, with_stack};
+use crate::parse::with_stack;
 use crate::plan::Plan;
 use crate::plan::cache::Action;
 use scaledb_catalog::{Relation, ViewDesc};
@@ -46,7 +46,7 @@ impl<E: Engine> Session<E> {
         });
         let hidden = |known: &String| known == "pg_catalog" || is_temporary(known) && !is_temporary(schema);
         Definition {
-            query: marked::with_stars(&self.kept_query(text)),
+            query: self.kept_query(text),
             uses: plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied()).collect(),
             path: self.state.path.iter().filter(|known| !hidden(known)).cloned().collect(),
             known: tables.map(|table| (table.oid, table.next_attnum)).chain(views).collect(),

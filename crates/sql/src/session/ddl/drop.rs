@@ -3,14 +3,16 @@
 use super::super::Session;
 use super::alter::depends;
 use crate::api::{Severity, Tag};
-use crate::bind::names::split;
+use crate::bind::names::{find_relation, is_schema, parse_type, shown, split};
 use crate::exec::context::Host;
+use crate::parse::absent::{Absent, DropAbsent, Other, there};
+use crate::parse::lex::quoted;
 use crate::parse::marked;
 use crate::plan::BoundTable;
 use scaledb_catalog::{ObjectKind, Privileges, Relation, Returned, TriggerTiming};
 use scaledb_engine::{Engine, Order, Range, Worker};
 use scaledb_row::Projection;
-use scaledb_types::{Result, SqlError, SqlState};
+use scaledb_types::{Context, Result, SqlError, SqlState};
 use sqlparser::ast::{ObjectName, ObjectType, Statement};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -92,6 +94,68 @@ impl<E: Engine> Session<E> {
         }
         self.tell_of_cascade(&cascaded);
         Ok(Tag::plain(tag))
+    }
+
+    /// DROP .. IF EXISTS of what there cannot be.
+    ///
+    /// # Errors
+    /// 42809 for a relation or a type of another kind, 25006.
+    pub(in crate::session) fn drop_absent(&mut self, drop: &DropAbsent) -> Result<Tag> {
+        if self.transaction.is_read_only() {
+            let what = format!("cannot execute {} in a read-only transaction", drop.tag);
+            return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));
+        }
+        self.ensure_begun()?;
+        for object in &drop.objects {
+            let what = self.why_absent(object)?;
+            self.skip(&format!("{what}, skipping"), SqlState::SUCCESSFUL_COMPLETION);
+        }
+        Ok(Tag::plain(drop.tag))
+    }
+
+    fn why_absent(&self, object: &Absent) -> Result<String> {
+        let (catalog, path) = (&self.state.catalog, &self.state.path);
+        let schemas =
+            object.schema.iter().chain(object.table.iter().filter_map(|(schema, _)| schema.as_ref()));
+        for schema in schemas {
+            if !is_schema(catalog, path, schema) {
+                return Ok(format!("schema \"{schema}\" does not exist"));
+            }
+        }
+        let mut types = Vec::new();
+        for ty in &object.types {
+            match parse_type(catalog, path, ty) {
+                Ok(ty) => types.push(ty),
+                Err(error) => return Ok(error.message().to_owned()),
+            }
+        }
+        // what goes through text is no cast of its own
+        if let ([from, to], true) = (&types[..], object.is_cast)
+            && !from.is_text()
+            && !to.is_text()
+            && scaledb_types::cast::find_cast(*from, *to, Context::Explicit).is_some()
+        {
+            return Err(there(&object.what));
+        }
+        if let Some((schema, name)) = &object.table
+            && find_relation(catalog, path, schema.as_deref(), name).is_none()
+        {
+            return Ok(format!("relation \"{}\" does not exist", shown(schema.as_deref(), name)));
+        }
+        let schema = object.schema.as_deref();
+        match &object.other {
+            Some((Other::Relation, name)) if find_relation(catalog, path, schema, name).is_some() => {
+                let what = format!("\"{name}\" is not a foreign table");
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+            }
+            Some((Other::Type, name)) if parse_type(catalog, path, &quoted_name(schema, name)).is_ok() => {
+                let what = format!("\"{name}\" is not a domain");
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+            }
+            _ => {}
+        }
+        let ends = object.what.contains("does not exist");
+        Ok(if ends { object.what.clone() } else { format!("{} does not exist", object.what) })
     }
 
     /// The notice of what has gone with what was dropped.
@@ -385,4 +449,9 @@ impl<E: Engine> Session<E> {
             .and_then(|()| rows.iter().try_for_each(|&row| worker.delete_at(table.info.id, row).map(|_| ())));
         deleted.map_err(|error| self.state.engine_error(error))
     }
+}
+
+/// A name with its schema, if it has one, as statements can have it.
+fn quoted_name(schema: Option<&str>, name: &str) -> String {
+    schema.map_or_else(|| quoted(name), |schema| format!("{}.{}", quoted(schema), quoted(name)))
 }

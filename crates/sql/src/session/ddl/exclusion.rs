@@ -22,6 +22,7 @@ impl<E: Engine> Session<E> {
         name: Option<&Ident>,
         exclusion: &Exclusion<'_>,
     ) -> Result<()> {
+        self.check_may_create_in(&desc.schema)?;
         match exclusion.method {
             "gist" | "spgist" | "btree" | "hash" => {}
             method @ ("gin" | "brin") => {

@@ -8,13 +8,26 @@ use super::super::Session;
 use crate::bind::names::{find_enum, find_relation, split_text};
 use crate::parse::lex::{Kind, name_of};
 use crate::parse::named::{Named, Tokens};
+use crate::parse::unmarked::unmarked;
 use scaledb_catalog::PUBLIC;
 use scaledb_engine::Engine;
+use sqlparser::ast::{Expr as Ast, Value as Literal};
 
 impl<E: Engine> Session<E> {
     /// An expression with the schemas of types and relations that it names.
     pub(super) fn kept_expression(&self, text: &str) -> String {
         self.kept(text, true)
+    }
+
+    /// The default of a column whose type has this modifier; NULL is what a column has without one. PostgreSQL keeps it
+    /// where the type has a length.
+    pub(super) fn kept_default(&self, typmod: i32, expr: &Ast) -> Option<String> {
+        let mut bare = expr;
+        while let Ast::Nested(inner) | Ast::Cast { expr: inner, .. } = bare {
+            bare = inner;
+        }
+        let is_null = matches!(bare, Ast::Value(value) if value.value == Literal::Null);
+        (!is_null || typmod >= 0).then(|| self.kept_expression(&expr.to_string()))
     }
 
     /// A query with the schemas of relations and types that literals in it name.
@@ -46,7 +59,7 @@ impl<E: Engine> Session<E> {
             }
         }
         out.push_str(&text[copied..]);
-        out
+        unmarked(&out)
     }
 
     /// The name of an enum type with its schema, unless that is `public`.

@@ -39,15 +39,13 @@ use crate::bind::names::{
     check_database, data_type, find_relation, fold, is_schema, is_temporary, no_schema, own_schema, split,
     temporary_schema,
 };
+use crate::parse::lex::MAX_NAME;
 use crate::plan::BoundTable;
 use scaledb_catalog::{Catalog, Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use sqlparser::ast::{DataType, Ident, ObjectName, Statement};
 use std::sync::Arc;
-
-/// The longest name, as in PostgreSQL.
-const MAX_NAME: usize = 63;
 
 impl<E: Engine> Session<E> {
     /// Runs a statement that changes the catalog.
@@ -250,9 +248,17 @@ impl<E: Engine> Session<E> {
 
     /// A name that no relation, type or index has.
     fn free_name(&self, table: &TableDesc, parts: &[&str], suffix: &str) -> String {
-        let mut base = parts.join("_");
-        while base.len() + suffix.len() + 1 > MAX_NAME - 2 {
-            base.pop();
+        let (first, others) = parts.split_first().map_or(("", &[][..]), |(first, others)| (*first, others));
+        // PostgreSQL adds no more columns to a name that is too long already
+        let mut second = String::new();
+        for other in others {
+            if !second.is_empty() {
+                second.push('_');
+            }
+            second.push_str(other);
+            if second.len() > MAX_NAME {
+                break;
+            }
         }
         let taken = |name: &str| {
             self.state.catalog.is_taken(&table.schema, name)
@@ -260,13 +266,33 @@ impl<E: Engine> Session<E> {
                 || table.indexes.iter().any(|index| index.name == name)
                 || table.name == name
         };
-        let mut name = format!("{base}_{suffix}");
+        let mut name = object_name(first, &second, suffix);
         let mut number = 0;
         while taken(&name) {
             number += 1;
-            name = format!("{base}_{suffix}{number}");
+            name = object_name(first, &second, &format!("{suffix}{number}"));
         }
         name
+    }
+}
+
+/// A name made of others, whose longer parts are cut until it is short enough: clients make the same.
+fn object_name(first: &str, second: &str, label: &str) -> String {
+    let signs = usize::from(!second.is_empty()) + 1;
+    let room = MAX_NAME.saturating_sub(label.len() + signs);
+    let (mut of_first, mut of_second) = (first.len(), second.len());
+    while of_first + of_second > room {
+        if of_first > of_second {
+            of_first -= 1;
+        } else {
+            of_second -= 1;
+        }
+    }
+    let first = &first[..first.floor_char_boundary(of_first)];
+    let second = &second[..second.floor_char_boundary(of_second)];
+    match second {
+        "" => format!("{first}_{label}"),
+        second => format!("{first}_{second}_{label}"),
     }
 }
 

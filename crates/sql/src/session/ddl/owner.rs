@@ -124,10 +124,14 @@ impl<E: Engine> Session<E> {
         owner: &RoleName,
     ) -> Result<()> {
         let to = self.role_of(owner)?;
-        if self.state.catalog.owner_of(object) == to {
+        // as in PostgreSQL: of other objects nobody is asked who owns them, if nothing changes
+        let same = self.state.catalog.owner_of(object) == to;
+        if !same || matches!(kind, ObjectKind::Table | ObjectKind::Sequence) {
+            self.state.check_owner(object)?;
+        }
+        if same {
             return Ok(());
         }
-        self.state.check_owner(object)?;
         self.check_member(to)?;
         if !self.state.identity.is_superuser() {
             let (kind, object) = match schema {

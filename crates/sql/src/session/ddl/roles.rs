@@ -326,6 +326,8 @@ impl<E: Engine> Session<E> {
             }
             gone.push((oid, name));
         }
+        // what the transaction has dropped needs no role
+        self.edit_catalog(Catalog::forget_access);
         for (oid, name) in gone {
             let mut needed = self.needs_role(oid);
             needed.extend(

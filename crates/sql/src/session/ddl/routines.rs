@@ -3,7 +3,7 @@
 use super::super::Session;
 use super::alter::depends;
 use super::new_name;
-use crate::api::Tag;
+use crate::api::{Column, Tag};
 use crate::bind::names::{find_relation, is_temporary, no_schema, own_schema, parse_type, shown, split_text};
 use crate::parse::routine::{
     AlterRoutine, CreateRoutine, DropRoutines, Kinds, Name, Parameter, RoutineChange, Signature,
@@ -14,7 +14,7 @@ use scaledb_catalog::{
     TableDesc, Volatility,
 };
 use scaledb_engine::Engine;
-use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, find_cast};
 use sqlparser::ast::Ident;
 use std::sync::Arc;
 
@@ -110,16 +110,14 @@ impl<E: Engine> Session<E> {
             let piece =
                 Piece { text: &sql.text, names: Some(&names), types, wanted: Wanted::Statement, path };
             let compiled = self.state.compile_piece(&self.env, &piece)?;
-            let columns = compiled.columns.as_ref().map_or(0, Vec::len);
-            let expected = match &loaded.returns {
-                Returns::Value(..) => 1,
-                Returns::Row(fields, _) => fields.len(),
+            let columns = compiled.columns.as_deref().unwrap_or_default();
+            let (expected, declared) = match &loaded.returns {
+                Returns::Value(ty, _) => (vec![*ty], ty.sql_name()),
+                Returns::Row(fields, _) => (fields.iter().map(|(_, ty)| *ty).collect(), "record".to_owned()),
                 Returns::Nothing | Returns::Trigger(_) => continue,
             };
-            if number == last && columns != expected {
-                let what = "return type mismatch in function: its last statement does not return the declared columns";
-                return Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what)
-                    .detail("Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING."));
+            if number == last {
+                check_returned(columns, &expected, &declared)?;
             }
         }
         Ok(())
@@ -626,6 +624,38 @@ impl<E: Engine> Session<E> {
 }
 
 /// # Errors
+/// Looks whether the columns of the last statement of a function become what it returns.
+///
+/// # Errors
+/// 42P13.
+fn check_returned(columns: &[Column], expected: &[Type], declared: &str) -> Result<()> {
+    let mismatch = |detail: String| {
+        let what = format!("return type mismatch in function declared to return {declared}");
+        Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what).detail(detail))
+    };
+    if columns.len() != expected.len() {
+        let detail = match columns.len() {
+            0 => "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.",
+            _ if expected.len() == 1 => "Final statement must return exactly one column.",
+            count if count > expected.len() => "Final statement returns too many columns.",
+            _ => "Final statement returns too few columns.",
+        };
+        return mismatch(detail.to_owned());
+    }
+    for (number, (column, &to)) in (1..).zip(columns.iter().zip(expected)) {
+        let from = if column.ty.base == Base::Unknown { Type::TEXT } else { column.ty };
+        if from.same(to) || from.base == Base::Record || find_cast(from, to, Context::Assignment).is_some() {
+            continue;
+        }
+        let actual = from.sql_name();
+        return mismatch(match expected.len() {
+            1 => format!("Actual return type is {actual}."),
+            _ => format!("Final statement returns {actual} instead of {} at column {number}.", to.sql_name()),
+        });
+    }
+    Ok(())
+}
+
 /// 0A000, 42P13 for a type that no parameter and no result has.
 fn check_type(ty: Type) -> Result<()> {
     match ty.base {

@@ -95,7 +95,8 @@ impl<E: Engine> Session<E> {
         Ok(tag)
     }
 
-    fn change_sequence(&mut self, desc: &Arc<SequenceDesc>, options: &Options) -> Result<()> {
+    /// Gives a sequence other options.
+    pub(super) fn change_sequence(&mut self, desc: &Arc<SequenceDesc>, options: &Options) -> Result<()> {
         let mut changed = (**desc).clone();
         apply(&mut changed, options, false)?;
         let (last, _) = self.state.shared.last_value(desc)?;
@@ -115,6 +116,19 @@ impl<E: Engine> Session<E> {
             Some(restart) => self.restart(changed, restart),
             None => self.put(Relation::Sequence(Arc::new(changed))),
         }
+    }
+
+    /// Gives the sequence of an identity column the type that the column gets.
+    pub(super) fn retype_sequence(&mut self, column: (u32, i16), to: Type) -> Result<()> {
+        let own = |relation: &Relation| match relation {
+            Relation::Sequence(desc) if desc.owned_by == Some(column) => Some(desc.clone()),
+            _ => None,
+        };
+        let Some(desc) = self.state.catalog.relations().find_map(own) else { return Ok(()) };
+        if desc.type_oid == to.oid() {
+            return Ok(());
+        }
+        self.change_sequence(&desc, &Options { ty: Some(to.sql_name()), ..Options::default() })
     }
 
     /// Restarts a sequence within the transaction. Others get its former values until the commit.
@@ -183,6 +197,7 @@ pub(super) fn new_sequence(
         min: 1,
         max: i64::MAX,
         cycle: false,
+        cache: 1,
         owned_by: None,
         restarted_as: None,
         comments: Vec::new(),
@@ -249,7 +264,7 @@ fn apply(sequence: &mut SequenceDesc, options: &Options, new: bool) -> Result<()
     match options.max {
         Some(Some(max)) => sequence.max = max,
         None if !max_follows => {}
-        _ => sequence.max = if ascends { greatest } else { -1 },
+        _ => sequence.max = if ascends || (max_follows && !new) { greatest } else { -1 },
     }
     if !(least..=greatest).contains(&sequence.max) {
         return out_of_range("MAXVALUE", sequence.max);
@@ -257,7 +272,7 @@ fn apply(sequence: &mut SequenceDesc, options: &Options, new: bool) -> Result<()
     match options.min {
         Some(Some(min)) => sequence.min = min,
         None if !min_follows => {}
-        _ => sequence.min = if ascends { 1 } else { least },
+        _ => sequence.min = if ascends && (new || !min_follows) { 1 } else { least },
     }
     if !(least..=greatest).contains(&sequence.min) {
         return out_of_range("MINVALUE", sequence.min);
@@ -273,6 +288,7 @@ fn apply(sequence: &mut SequenceDesc, options: &Options, new: bool) -> Result<()
     {
         return invalid(format!("CACHE ({count}) must be greater than zero"));
     }
+    sequence.cache = options.cache.unwrap_or(sequence.cache);
     Ok(())
 }
 

@@ -30,6 +30,24 @@ const OF_FILES: [&str; 6] = [
 ];
 const OF_CLEANING: [&str; 3] = ["autovacuum_", "log_autovacuum_", "toast."];
 
+/// Whether names are those of storage parameters, or among some others.
+///
+/// # Errors
+/// 22023.
+pub(super) fn check_parameters(others: &[&str], names: &[String]) -> Result<()> {
+    let known = |name: &str| match others {
+        [] => OF_FILES.contains(&name) || OF_CLEANING.iter().any(|of| name.starts_with(of)),
+        others => others.contains(&name),
+    };
+    let mut names = names.iter().map(|name| name_of(name));
+    names.find(|name| !known(name)).map_or(Ok(()), |name| Err(unrecognized(name)))
+}
+
+/// The name in `name=value`.
+pub(super) fn name_of(parameter: &str) -> &str {
+    parameter.split_once('=').map_or(parameter, |(name, _)| name)
+}
+
 /// What a CREATE TABLE asks for, by the names of columns.
 pub(super) enum Asked {
     Nothing,
@@ -90,6 +108,18 @@ pub(super) fn asked(create: &CreateTable, options: &[OptionSpec]) -> Result<Aske
             .hint("Leave it out: it says where rows are kept, and changes no answer."));
     }
     Ok(asked)
+}
+
+/// The storage parameters of a list of options, as they are kept: without those of what PostgreSQL keeps beside a
+/// table.
+pub(super) fn parameters(options: &[SqlOption]) -> Vec<String> {
+    let kept = |option: &SqlOption| {
+        let SqlOption::KeyValue { key, value } = option else { return None };
+        let name = fold(key);
+        let of_table = OF_FILES.contains(&&*name) || OF_CLEANING[..2].iter().any(|of| name.starts_with(of));
+        of_table.then(|| format!("{name}={}", word(value)))
+    };
+    options.iter().filter_map(kept).collect()
 }
 
 /// The columns of `HASH (a, b)`.

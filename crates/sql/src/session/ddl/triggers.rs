@@ -253,7 +253,8 @@ impl<E: Engine> Session<E> {
         Ok(tag)
     }
 
-    /// Foreign keys of a table, and those that refer to it, are looked at from here on, or not any more. Its descriptor.
+    /// Foreign keys of a table, and those that refer to it, are looked at from here on, or not any more. Returns its
+    /// descriptor.
     fn enable_references(&mut self, table: Arc<TableDesc>, enabled: bool) -> Result<Arc<TableDesc>> {
         let has_some =
             !table.foreign_keys.is_empty() || !self.state.catalog.references_to(table.oid).is_empty();

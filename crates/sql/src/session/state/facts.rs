@@ -1,6 +1,6 @@
 //! What the system catalogs show of a session and its database.
 
-use super::super::settings::{kind_of, number_and_unit};
+use super::super::settings::number_and_unit;
 use super::SessionState;
 use crate::activity::Known;
 use crate::bind::Lookup;
@@ -8,6 +8,7 @@ use crate::counts::{Collected, RelationSize, TableNumbers};
 use crate::identity::Identity;
 use crate::reclamation::Reclamation;
 use crate::system::Facts;
+use crate::told::{DescribedSetting, OpenCursor, PreparedStatement};
 use crate::trace::Number;
 use scaledb_base::ConflictKind;
 use scaledb_catalog::Catalog;
@@ -89,12 +90,24 @@ impl<E: Engine> Facts for SessionState<E> {
         all
     }
 
-    fn kind_of_setting(&self, name: &str) -> &'static str {
-        kind_of(name)
-    }
-
     fn number_of_setting(&self, name: &str, value: &str) -> Option<(String, &'static str)> {
         number_and_unit(name, value)
+    }
+
+    fn described_setting(&self, name: &str) -> Option<DescribedSetting> {
+        self.settings.borrow().described(name)
+    }
+
+    fn running(&self) -> Option<Arc<str>> {
+        self.shared.trace.text(self.running.get())
+    }
+
+    fn prepared(&self) -> Vec<PreparedStatement> {
+        self.listed.borrow().prepared.clone()
+    }
+
+    fn cursors(&self) -> Vec<OpenCursor> {
+        self.listed.borrow().cursors.clone()
     }
 
     fn statement(&self, number: Number) -> Option<Arc<str>> {

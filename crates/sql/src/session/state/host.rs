@@ -6,7 +6,7 @@ use crate::api::Severity;
 use crate::bind::names::{is_schema, is_temporary};
 use crate::bind::{Keys, Lookup};
 use crate::exec::context::{Host, HostMark};
-use crate::functions::SessionFn;
+use crate::functions::{Seeded, SessionFn};
 use crate::identity::RoleMark;
 use crate::parse::utility::Utility;
 use crate::plan::cache::Compiled;
@@ -14,7 +14,7 @@ use crate::plan::trigger::{Event, Trigger, Triggers};
 use crate::plan::{BoundTable, Computed, Plan};
 use crate::routine::{Loaded, Piece};
 use crate::system;
-use scaledb_catalog::RoutineDesc;
+use scaledb_catalog::{ObjectKind, Privileges, RoutineDesc};
 use scaledb_engine::Engine;
 use scaledb_locks::{Mode, Owner, Tag};
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
@@ -82,6 +82,31 @@ impl<E: Engine> Host for SessionState<E> {
                     self.database.hub.channels(self.id).into_iter().map(|name| Value::text(&*name));
                 Ok(Value::Array(Arc::new(scaledb_types::Array::new(Type::TEXT, channels.collect()))))
             }
+            "random" => {
+                let number = match &mut *self.random.borrow_mut() {
+                    Some(seeded) => seeded.next(),
+                    None => scaledb_types::func::random(),
+                };
+                Ok(Value::Float8(number))
+            }
+            "setseed" => {
+                let Some(Value::Float8(seed)) = args.first() else { return Ok(Value::Null) };
+                if !(-1.0..=1.0).contains(seed) {
+                    let what = format!("setseed parameter {seed} is out of allowed range [-1,1]");
+                    return Err(SqlError::invalid_parameter(what));
+                }
+                *self.random.borrow_mut() = Some(Seeded::new(*seed));
+                Ok(Value::text(""))
+            }
+            "txid_current" | "pg_current_xact_id" => {
+                let number = self.txid.get().unwrap_or_else(|| self.shared.new_txid());
+                self.txid.set(Some(number));
+                Ok(Value::Int8(number))
+            }
+            "txid_current_if_assigned" | "pg_current_xact_id_if_assigned" => {
+                Ok(self.txid.get().map_or(Value::Null, Value::Int8))
+            }
+            "pg_client_encoding" => Ok(Value::text(self.settings.borrow().get("client_encoding")?)),
             "pg_notification_queue_usage" => Ok(Value::Float8(self.database.hub.usage())),
             "pg_backend_pid" => Ok(Value::Int4(self.id as i32)),
             "pg_cancel_backend" | "pg_terminate_backend" | "pg_reload_conf" => {
@@ -97,6 +122,14 @@ impl<E: Engine> Host for SessionState<E> {
                 }
                 Ok(result)
             }
+        }
+    }
+
+    fn may_read(&self, table: u32, attnum: Option<i16>) -> bool {
+        let (role, asked) = (self.identity.current(), Privileges::SELECT);
+        match attnum {
+            None => self.catalog.privileges(role, ObjectKind::Table, table, asked) == asked,
+            Some(attnum) => self.catalog.column_privileges(role, table, attnum, asked) == asked,
         }
     }
 

@@ -69,8 +69,8 @@ impl<E: Engine> SessionState<E> {
     pub(crate) fn check_may_lock(&self, object: u32, mode: Mode) -> Result<()> {
         let writes = Privileges::UPDATE.and(Privileges::DELETE).and(Privileges::TRUNCATE);
         let any = match mode {
-            Mode::AccessShare => writes.and(Privileges::SELECT),
-            Mode::RowShare | Mode::RowExclusive => writes.and(Privileges::INSERT),
+            Mode::AccessShare => Privileges::SELECT,
+            Mode::RowExclusive => writes.and(Privileges::INSERT),
             _ => writes,
         };
         self.check_any_privilege(ObjectKind::Table, object, any)

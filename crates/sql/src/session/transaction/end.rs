@@ -91,6 +91,7 @@ impl<E: Engine> Session<E> {
         }
         transaction.touched.clear();
         self.state.used.clear();
+        self.state.txid.set(None);
         transaction.statement = 0;
         transaction.writes = false;
         transaction.savepoints.clear();

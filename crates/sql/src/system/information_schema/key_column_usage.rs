@@ -2,7 +2,10 @@
 
 use super::listed;
 use crate::system::Facts;
+use crate::system::pg_catalog::index_of;
+use crate::system::privileges::sees_column;
 use crate::system::table::{Row, SystemCatalog};
+use scaledb_catalog::{Catalog, ForeignKeyDesc, Relation};
 use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
@@ -21,12 +24,16 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let (_, database) = facts.names();
     let mut rows = Vec::new();
     for table in catalog.tables() {
-        for (name, kind, columns, ..) in listed(table) {
+        let relation = Relation::Table(table.clone());
+        for (name, kind, columns, ..) in listed(table).into_iter().filter(|(_, kind, ..)| *kind != "CHECK") {
+            let key = table.foreign_keys.iter().find(|key| kind == "FOREIGN KEY" && key.name == name);
             for (number, attnum) in columns.into_iter().enumerate() {
-                let at = number as i32 + 1;
-                let foreign = kind == "FOREIGN KEY";
+                if !sees_column(facts, &relation, attnum) {
+                    continue;
+                }
+                let place = key.and_then(|key| place_in_key(catalog, key, number));
                 rows.push(
-                    Row::of(&TABLE)
+                    Row::empty(&TABLE)
                         .text("constraint_catalog", database)
                         .text("constraint_schema", &table.schema)
                         .text("constraint_name", name)
@@ -34,14 +41,22 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                         .text("table_schema", &table.schema)
                         .text("table_name", &table.name)
                         .text("column_name", table.column_name(attnum))
-                        .int4("ordinal_position", at)
-                        .set(
-                            "position_in_unique_constraint",
-                            if foreign { Value::Int4(at) } else { Value::Null },
-                        ),
+                        .int4("ordinal_position", number as i32 + 1)
+                        .set("position_in_unique_constraint", place.map_or(Value::Null, Value::Int4)),
                 );
             }
         }
     }
     Ok(rows)
+}
+
+/// The place, in the key referred to, of the column that the one at a place of a foreign key refers to.
+fn place_in_key(catalog: &Catalog, key: &ForeignKeyDesc, number: usize) -> Option<i32> {
+    let (to, column) = (catalog.table(key.table)?, key.referred.get(number)?);
+    let index = index_of(catalog, key)?;
+    let primary = to.primary_key.iter().filter(|key| key.oid == index).map(|key| &key.columns);
+    let mut columns =
+        primary.chain(to.indexes.iter().filter(|each| each.oid == index).map(|each| &each.columns));
+    let at = columns.next()?.iter().position(|each| each.attnum == *column)?;
+    i32::try_from(at + 1).ok()
 }

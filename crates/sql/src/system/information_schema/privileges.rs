@@ -1,6 +1,7 @@
 //! Views about roles and privileges: `table_privileges`, `column_privileges` and their `role_*_grants`,
 //! `applicable_roles`, `enabled_roles`.
 
+use super::YES_OR_NO;
 use crate::system::Facts;
 use crate::system::functions::role_name;
 use crate::system::table::{Row, SystemCatalog};
@@ -15,9 +16,9 @@ const OF_TABLES: Columns = &[
     ("table_catalog", Type::NAME),
     ("table_schema", Type::NAME),
     ("table_name", Type::NAME),
-    ("privilege_type", Type::TEXT),
-    ("is_grantable", Type::TEXT),
-    ("with_hierarchy", Type::TEXT),
+    ("privilege_type", Type::VARCHAR),
+    ("is_grantable", YES_OR_NO),
+    ("with_hierarchy", YES_OR_NO),
 ];
 
 const OF_COLUMNS: Columns = &[
@@ -27,8 +28,8 @@ const OF_COLUMNS: Columns = &[
     ("table_schema", Type::NAME),
     ("table_name", Type::NAME),
     ("column_name", Type::NAME),
-    ("privilege_type", Type::TEXT),
-    ("is_grantable", Type::TEXT),
+    ("privilege_type", Type::VARCHAR),
+    ("is_grantable", YES_OR_NO),
 ];
 
 const fn view(
@@ -55,7 +56,7 @@ pub(super) const ROLE_COLUMN_GRANTS: SystemCatalog =
 #[rustfmt::skip]
 pub(super) const APPLICABLE_ROLES: SystemCatalog = SystemCatalog {
     schema: "information_schema", name: "applicable_roles", oid: 13_016, rows: applicable,
-    columns: &[("grantee", Type::NAME), ("role_name", Type::NAME), ("is_grantable", Type::TEXT)],
+    columns: &[("grantee", Type::NAME), ("role_name", Type::NAME), ("is_grantable", YES_OR_NO)],
 };
 
 #[rustfmt::skip]
@@ -69,7 +70,7 @@ fn named(facts: &dyn Facts, role: u32) -> String {
 }
 
 /// The grants that the current role may see: those to it, and those by it; if `everybody`, those to all.
-fn seen(facts: &dyn Facts, grants: Vec<Grant>, everybody: bool) -> impl Iterator<Item = Grant> {
+pub(super) fn seen(facts: &dyn Facts, grants: Vec<Grant>, everybody: bool) -> impl Iterator<Item = Grant> {
     let (catalog, current) = (facts.catalog(), facts.identity().current());
     grants.into_iter().filter(move |grant| {
         if grant.to == EVERYBODY {
@@ -80,7 +81,13 @@ fn seen(facts: &dyn Facts, grants: Vec<Grant>, everybody: bool) -> impl Iterator
 }
 
 /// The rows of grants on something, whose columns are those of the row.
-fn each(facts: &dyn Facts, grant: &Grant, owner: u32, of: Privileges, row: &dyn Fn() -> Row) -> Vec<Row> {
+pub(super) fn each(
+    facts: &dyn Facts,
+    grant: &Grant,
+    owner: u32,
+    of: Privileges,
+    row: &dyn Fn() -> Row,
+) -> Vec<Row> {
     let rows = grant.privileges.common(of).each().map(|(one, name, _)| {
         let grantable = grant.options.has(one) || facts.catalog().has_rights_of(grant.to, owner);
         row()
@@ -176,7 +183,7 @@ fn applicable(facts: &dyn Facts) -> Result<Vec<Row>> {
 #[rustfmt::skip]
 pub(super) const ADMINISTRABLE_ROLES: SystemCatalog = SystemCatalog {
     schema: "information_schema", name: "administrable_role_authorizations", oid: 13_018, rows: administrable,
-    columns: &[("grantee", Type::NAME), ("role_name", Type::NAME), ("is_grantable", Type::TEXT)],
+    columns: &[("grantee", Type::NAME), ("role_name", Type::NAME), ("is_grantable", YES_OR_NO)],
 };
 
 fn administrable(facts: &dyn Facts) -> Result<Vec<Row>> {

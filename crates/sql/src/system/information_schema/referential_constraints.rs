@@ -1,6 +1,7 @@
 //! `information_schema.referential_constraints`: foreign keys.
 
 use crate::system::Facts;
+use crate::system::privileges::uses;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc};
 use scaledb_types::{Result, Type};
@@ -11,8 +12,8 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
     columns: &[
         ("constraint_catalog", Type::NAME), ("constraint_schema", Type::NAME), ("constraint_name", Type::NAME),
         ("unique_constraint_catalog", Type::NAME), ("unique_constraint_schema", Type::NAME),
-        ("unique_constraint_name", Type::NAME), ("match_option", Type::TEXT), ("update_rule", Type::TEXT),
-        ("delete_rule", Type::TEXT),
+        ("unique_constraint_name", Type::NAME), ("match_option", Type::VARCHAR), ("update_rule", Type::VARCHAR),
+        ("delete_rule", Type::VARCHAR),
     ],
 };
 
@@ -26,7 +27,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         Action::SetNull => "SET NULL",
         Action::SetDefault => "SET DEFAULT",
     };
-    let keys = catalog.tables().flat_map(|table| table.foreign_keys.iter().map(move |key| (table, key)));
+    let shown = catalog.tables().filter(|table| uses(facts, table));
+    let keys = shown.flat_map(|table| table.foreign_keys.iter().map(move |key| (table, key)));
     Ok(keys
         .map(|(table, key)| {
             let row = Row::of(&TABLE)

@@ -1,5 +1,6 @@
 //! `information_schema.tables`: tables and views.
 
+use super::YES_OR_NO;
 use crate::bind::names::is_temporary;
 use crate::system::Facts;
 use crate::system::privileges::sees;
@@ -12,9 +13,10 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "information_schema", name: "tables", oid: 13000, rows,
     columns: &[
         ("table_catalog", Type::NAME), ("table_schema", Type::NAME), ("table_name", Type::NAME),
-        ("table_type", Type::TEXT), ("self_referencing_column_name", Type::NAME),
-        ("reference_generation", Type::TEXT), ("is_insertable_into", Type::TEXT), ("is_typed", Type::TEXT),
-        ("commit_action", Type::TEXT),
+        ("table_type", Type::VARCHAR), ("self_referencing_column_name", Type::NAME),
+        ("reference_generation", Type::VARCHAR), ("user_defined_type_catalog", Type::NAME),
+        ("user_defined_type_schema", Type::NAME), ("user_defined_type_name", Type::NAME),
+        ("is_insertable_into", YES_OR_NO), ("is_typed", YES_OR_NO), ("commit_action", Type::VARCHAR),
     ],
 };
 
@@ -31,14 +33,14 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         .filter(|relation| sees(facts, relation))
         .map(|relation| {
             let table = matches!(relation, Relation::Table(_));
-            Row::of(&TABLE)
+            Row::empty(&TABLE)
                 .text("table_catalog", database)
                 .text("table_schema", relation.schema())
                 .text("table_name", relation.name())
                 .text(
                     "table_type",
                     match table {
-                        true if is_temporary(relation.schema()) => "LOCAL TEMPORARY",
+                        _ if is_temporary(relation.schema()) => "LOCAL TEMPORARY",
                         true => "BASE TABLE",
                         false => "VIEW",
                     },

@@ -1,8 +1,11 @@
 //! `information_schema.triggers`: triggers, with a row for each event.
 
 use crate::system::Facts;
+use crate::system::printed::{printed_expression, without_parentheses};
+use crate::system::privileges::uses;
+use crate::system::seen::{seen_expression, seen_routine};
 use crate::system::table::{Row, SystemCatalog};
-use scaledb_catalog::TriggerTiming;
+use scaledb_catalog::{TableDesc, TriggerDesc, TriggerTiming};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
@@ -10,27 +13,45 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "information_schema", name: "triggers", oid: 13011, rows,
     columns: &[
         ("trigger_catalog", Type::NAME), ("trigger_schema", Type::NAME), ("trigger_name", Type::NAME),
-        ("event_manipulation", Type::TEXT), ("event_object_catalog", Type::NAME),
-        ("event_object_schema", Type::NAME), ("event_object_table", Type::NAME), ("action_order", Type::INT4),
-        ("action_condition", Type::TEXT), ("action_statement", Type::TEXT), ("action_orientation", Type::TEXT),
-        ("action_timing", Type::TEXT),
+        ("event_manipulation", Type::VARCHAR), ("event_object_catalog", Type::NAME),
+        ("event_object_schema", Type::NAME), ("event_object_table", Type::NAME),
+        ("action_order", Type::INT4), ("action_condition", Type::VARCHAR),
+        ("action_statement", Type::VARCHAR), ("action_orientation", Type::VARCHAR),
+        ("action_timing", Type::VARCHAR), ("action_reference_old_table", Type::NAME),
+        ("action_reference_new_table", Type::NAME), ("action_reference_old_row", Type::NAME),
+        ("action_reference_new_row", Type::NAME), ("created", Type::TIMESTAMPTZ),
     ],
 };
 
+/// The events that the standard has, with whether a trigger fires on them.
+fn events(trigger: &TriggerDesc) -> [(bool, &'static str); 3] {
+    let events = &trigger.events;
+    [(events.insert, "INSERT"), (events.delete, "DELETE"), (events.update, "UPDATE")]
+}
+
+/// The place of a trigger among those that fire on the same event at the same time.
+fn order(table: &TableDesc, trigger: &TriggerDesc, event: &str) -> i32 {
+    let beside = |other: &&TriggerDesc| {
+        other.for_each_row == trigger.for_each_row
+            && other.timing == trigger.timing
+            && events(other).contains(&(true, event))
+            && other.name <= trigger.name
+    };
+    table.triggers.iter().filter(beside).count() as i32
+}
+
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    let (_, database) = facts.names();
+    let (catalog, database) = (facts.catalog(), facts.names().1);
     let mut rows = Vec::new();
-    for table in facts.catalog().tables() {
+    for table in catalog.tables().filter(|table| uses(facts, table)) {
+        let owns = catalog.has_rights_of(facts.identity().current(), catalog.owner_of(table.oid));
         for trigger in &table.triggers {
-            let events = [
-                (trigger.events.insert, "INSERT"),
-                (trigger.events.delete, "DELETE"),
-                (trigger.events.update, "UPDATE"),
-            ];
-            let function = facts.catalog().routine(trigger.function).map_or("?", |desc| desc.name.as_str());
-            let arguments: Vec<String> = trigger.arguments.iter().map(|text| format!("'{text}'")).collect();
-            for (_, event) in events.into_iter().filter(|(fires, _)| *fires) {
-                let row = Row::of(&TABLE)
+            let function = catalog.routine(trigger.function);
+            let function = function.map_or_else(String::new, |d| seen_routine(facts, &d.schema, &d.name));
+            let each = trigger.arguments.iter().map(|text| format!("'{}'", text.replace('\'', "''")));
+            let arguments: Vec<String> = each.collect();
+            for (_, event) in events(trigger).into_iter().filter(|(fires, _)| *fires) {
+                let row = Row::empty(&TABLE)
                     .text("trigger_catalog", database)
                     .text("trigger_schema", &table.schema)
                     .text("trigger_name", &trigger.name)
@@ -38,6 +59,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .text("event_object_catalog", database)
                     .text("event_object_schema", &table.schema)
                     .text("event_object_table", &table.name)
+                    .int4("action_order", order(table, trigger, event))
                     .text(
                         "action_statement",
                         &format!("EXECUTE FUNCTION {function}({})", arguments.join(", ")),
@@ -50,10 +72,11 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                             TriggerTiming::After => "AFTER",
                         },
                     );
-                rows.push(match &trigger.condition {
-                    Some(text) => row.text("action_condition", text),
-                    None => row,
-                });
+                let condition = trigger.condition.as_ref().filter(|_| owns);
+                rows.push(condition.iter().fold(row, |row, text| {
+                    let text = without_parentheses(&seen_expression(facts, text));
+                    row.text("action_condition", &printed_expression(&text))
+                }));
             }
         }
     }

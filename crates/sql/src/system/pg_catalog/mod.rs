@@ -5,9 +5,11 @@ mod pg_attrdef;
 mod pg_attribute;
 mod pg_auth_members;
 mod pg_authid;
+mod pg_available_extensions;
 mod pg_class;
 mod pg_collation;
 mod pg_constraint;
+mod pg_cursors;
 mod pg_database;
 mod pg_db_role_setting;
 mod pg_default_acl;
@@ -22,6 +24,7 @@ mod pg_language;
 mod pg_locks;
 mod pg_matviews;
 mod pg_namespace;
+mod pg_prepared_statements;
 mod pg_proc;
 mod pg_range;
 mod pg_rewrite;
@@ -29,11 +32,16 @@ mod pg_roles;
 mod pg_sequence;
 mod pg_sequences;
 mod pg_settings;
+mod pg_shadow;
 mod pg_shdescription;
 mod pg_stat_activity;
+mod pg_stat_database;
+mod pg_stat_indexes;
+mod pg_stat_tables;
 mod pg_statio_all_tables;
 mod pg_tables;
 mod pg_tablespace;
+mod pg_timezones;
 mod pg_trigger;
 mod pg_type;
 mod pg_user;
@@ -48,6 +56,9 @@ mod scaledb_stat_tables;
 mod scaledb_stat_transactions;
 mod scaledb_status;
 mod without_rows;
+
+pub(super) use pg_collation::COLLATIONS;
+pub(super) use pg_constraint::index_of;
 
 use super::table::SystemCatalog;
 
@@ -137,4 +148,33 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &without_rows::PG_TS_TEMPLATE,
     &without_rows::PG_USER_MAPPING,
     &without_rows::PG_USER_MAPPINGS,
+    &pg_shadow::TABLE,
+    &pg_prepared_statements::TABLE,
+    &pg_cursors::TABLE,
+    &pg_stat_database::TABLE,
+    &pg_timezones::PG_TIMEZONE_NAMES,
+    &pg_timezones::PG_TIMEZONE_ABBREVS,
+    &pg_available_extensions::TABLE,
+    &without_rows::PG_RULES,
+    &without_rows::PG_POLICIES,
+    &without_rows::PG_PREPARED_XACTS,
+    &without_rows::PG_STATS,
+    &without_rows::PG_PUBLICATION_TABLES,
+    &without_rows::PG_REPLICATION_SLOTS,
+    &without_rows::PG_STAT_REPLICATION,
+    &without_rows::PG_AGGREGATE,
+    &without_rows::PG_STATS_EXT,
+    &without_rows::PG_STAT_WAL_RECEIVER,
+    &without_rows::PG_STAT_SUBSCRIPTION,
+    &without_rows::PG_STAT_PROGRESS_VACUUM,
+    &without_rows::PG_STAT_PROGRESS_CREATE_INDEX,
+    &without_rows::PG_STAT_PROGRESS_ANALYZE,
+    &without_rows::PG_STAT_USER_FUNCTIONS,
+    &without_rows::PG_STAT_SSL,
+    &pg_stat_tables::PG_STAT_ALL_TABLES,
+    &pg_stat_tables::PG_STAT_USER_TABLES,
+    &pg_stat_tables::PG_STAT_SYS_TABLES,
+    &pg_stat_indexes::PG_STAT_ALL_INDEXES,
+    &pg_stat_indexes::PG_STAT_USER_INDEXES,
+    &pg_stat_indexes::PG_STAT_SYS_INDEXES,
 ];

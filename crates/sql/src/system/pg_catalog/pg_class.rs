@@ -101,15 +101,16 @@ fn view_options(view: &ViewDesc) -> Value {
 
 /// What WITH would have to say: tools that write a table down write this, too.
 fn options(table: &TableDesc) -> Value {
-    let option = match &table.spread {
-        Spread::ByKey => return Value::Null,
-        Spread::Everywhere => format!("{}={}", Spread::REPLICATE, Spread::EVERYWHERE),
+    let own = match &table.spread {
+        Spread::ByKey => None,
+        Spread::Everywhere => Some(format!("{}={}", Spread::REPLICATE, Spread::EVERYWHERE)),
         Spread::ByColumns(columns) => {
             let names: Vec<&str> = columns.iter().map(|&column| table.column_name(column)).collect();
-            format!("{}={}", Spread::PARTITION_BY, names.join(","))
+            Some(format!("{}={}", Spread::PARTITION_BY, names.join(",")))
         }
     };
-    Value::Array(Arc::new(Array::new(Type::TEXT, vec![Value::text(option)])))
+    let all: Vec<Value> = own.iter().chain(&table.parameters).map(Value::text).collect();
+    if all.is_empty() { Value::Null } else { Value::Array(Arc::new(Array::new(Type::TEXT, all))) }
 }
 
 fn class(catalog: &Catalog, oid: u32, name: &str, schema: &str, kind: u8) -> Row {

@@ -1,10 +1,11 @@
 //! `pg_constraint`: constraints of tables.
 
+use crate::bind::mentioned::mentioned;
 use crate::system::Facts;
 use crate::system::oids::schema_oid;
 use crate::system::table::{INT2S, OIDS, Row, SystemCatalog, int2s};
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, KeyColumn, TableDesc};
-use scaledb_types::{Result, Type};
+use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
@@ -47,14 +48,18 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             rows.push(row.set("conkey", int2s(index.columns.iter().map(number))));
         }
         for check in &table.checks {
-            rows.push(
-                constraint(catalog, table, check.oid, &check.name, b'c').text("conbin", &check.expression),
-            );
+            let row = constraint(catalog, table, check.oid, &check.name, b'c');
+            let columns = mentioned(table, &check.expression);
+            let row = if columns.is_empty() { row } else { row.set("conkey", int2s(columns.into_iter())) };
+            rows.push(row.text("conbin", &check.expression));
         }
         for key in &table.foreign_keys {
             let index = index_of(catalog, key);
+            let sets = &key.on_delete_sets;
+            let sets = if sets.is_empty() { Value::Null } else { int2s(sets.iter().copied()) };
             rows.push(
                 constraint(catalog, table, key.oid, &key.name, b'f')
+                    .set("confdelsetcols", sets)
                     .oid("conindid", index.unwrap_or(0))
                     .flag("condeferrable", key.deferrable)
                     .flag("condeferred", key.deferred)
@@ -71,7 +76,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
 }
 
 /// The index of the keys that a foreign key refers to.
-pub(super) fn index_of(catalog: &Catalog, key: &ForeignKeyDesc) -> Option<u32> {
+pub(crate) fn index_of(catalog: &Catalog, key: &ForeignKeyDesc) -> Option<u32> {
     let to = catalog.table(key.table)?;
     let same = |columns: &[KeyColumn]| {
         columns.len() == key.referred.len() && columns.iter().all(|c| key.referred.contains(&c.attnum))

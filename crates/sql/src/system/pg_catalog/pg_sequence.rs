@@ -27,7 +27,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             .set("seqincrement", Value::Int8(sequence.increment))
             .set("seqmax", Value::Int8(sequence.max))
             .set("seqmin", Value::Int8(sequence.min))
-            .set("seqcache", Value::Int8(1))
+            .set("seqcache", Value::Int8(sequence.cache))
             .flag("seqcycle", sequence.cycle)
     });
     Ok(rows.collect())

@@ -36,7 +36,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             .set("max_value", Value::Int8(sequence.max))
             .set("increment_by", Value::Int8(sequence.increment))
             .flag("cycle", sequence.cycle)
-            .set("cache_size", Value::Int8(1))
+            .set("cache_size", Value::Int8(sequence.cache))
             .set("last_value", last.map_or(Value::Null, |(last, _)| Value::Int8(last)))
     });
     Ok(rows.collect())

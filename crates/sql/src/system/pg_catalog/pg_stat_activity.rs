@@ -10,12 +10,14 @@ use scaledb_types::{Result, Type, Value};
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_stat_activity", oid: 12009, rows,
     columns: &[
-        ("datid", Type::OID), ("datname", Type::NAME), ("pid", Type::INT4),
+        ("datid", Type::OID), ("datname", Type::NAME), ("pid", Type::INT4), ("leader_pid", Type::INT4),
         ("usesysid", Type::OID), ("usename", Type::NAME), ("application_name", Type::TEXT),
-        ("client_addr", Type::TEXT), ("client_hostname", Type::TEXT),
-        ("backend_start", Type::TIMESTAMPTZ), ("xact_start", Type::TIMESTAMPTZ), ("query_start", Type::TIMESTAMPTZ),
-        ("state_change", Type::TIMESTAMPTZ), ("wait_event_type", Type::TEXT), ("wait_event", Type::TEXT),
-        ("state", Type::TEXT), ("query", Type::TEXT), ("backend_type", Type::TEXT),
+        ("client_addr", Type::TEXT), ("client_hostname", Type::TEXT), ("client_port", Type::INT4),
+        ("backend_start", Type::TIMESTAMPTZ), ("xact_start", Type::TIMESTAMPTZ),
+        ("query_start", Type::TIMESTAMPTZ), ("state_change", Type::TIMESTAMPTZ),
+        ("wait_event_type", Type::TEXT), ("wait_event", Type::TEXT), ("state", Type::TEXT),
+        ("backend_xid", Type::XID), ("backend_xmin", Type::XID), ("query_id", Type::INT8),
+        ("query", Type::TEXT), ("backend_type", Type::TEXT),
     ],
 };
 
@@ -28,7 +30,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         .map(|(id, session)| {
             let role = facts.identity().role_named(facts.catalog(), &session.user).unwrap_or(OWNER);
             let seen = session.activity.look();
-            let mut row = Row::of(&TABLE)
+            let mut row = Row::empty(&TABLE)
                 .oid("datid", session.database.0)
                 .text("datname", &session.database.1)
                 .int4("pid", id as i32)

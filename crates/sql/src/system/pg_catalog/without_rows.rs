@@ -2,7 +2,12 @@
 
 use crate::system::Facts;
 use crate::system::table::{CHARS, OIDS, Row, SystemCatalog, TEXTS};
-use scaledb_types::{Result, Type};
+use scaledb_types::{Base, Result, Type};
+
+const NAMES: Type = Type::array_of(Base::Name);
+const BOOLS: Type = Type::array_of(Base::Bool);
+const FLOATS: Type = Type::array_of(Base::Float4);
+const DOUBLES: Type = Type::array_of(Base::Float8);
 
 fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
     Ok(Vec::new())
@@ -345,5 +350,185 @@ pub(super) const PG_USER_MAPPINGS: SystemCatalog = SystemCatalog {
     columns: &[
         ("umid", Type::OID), ("srvid", Type::OID), ("srvname", Type::NAME), ("umuser", Type::OID),
         ("usename", Type::NAME), ("umoptions", TEXTS),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_RULES: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_rules", oid: 12060, rows,
+    columns: &[
+        ("schemaname", Type::NAME), ("tablename", Type::NAME), ("rulename", Type::NAME),
+        ("definition", Type::TEXT),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_POLICIES: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_policies", oid: 12061, rows,
+    columns: &[
+        ("schemaname", Type::NAME), ("tablename", Type::NAME), ("policyname", Type::NAME),
+        ("permissive", Type::TEXT), ("roles", NAMES), ("cmd", Type::TEXT), ("qual", Type::TEXT),
+        ("with_check", Type::TEXT),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_PREPARED_XACTS: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_prepared_xacts", oid: 12062, rows,
+    columns: &[
+        ("transaction", Type::XID), ("gid", Type::TEXT), ("prepared", Type::TIMESTAMPTZ),
+        ("owner", Type::NAME), ("database", Type::NAME),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_STATS: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_stats", oid: 12063, rows,
+    columns: &[
+        ("schemaname", Type::NAME), ("tablename", Type::NAME), ("attname", Type::NAME),
+        ("inherited", Type::BOOL), ("null_frac", Type::FLOAT4), ("avg_width", Type::INT4),
+        ("n_distinct", Type::FLOAT4), ("most_common_vals", Type::TEXT), ("most_common_freqs", FLOATS),
+        ("histogram_bounds", Type::TEXT), ("correlation", Type::FLOAT4), ("most_common_elems", Type::TEXT),
+        ("most_common_elem_freqs", FLOATS), ("elem_count_histogram", FLOATS),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_PUBLICATION_TABLES: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_publication_tables", oid: 12064, rows,
+    columns: &[
+        ("pubname", Type::NAME), ("schemaname", Type::NAME), ("tablename", Type::NAME), ("attnames", NAMES),
+        ("rowfilter", Type::TEXT),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_REPLICATION_SLOTS: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_replication_slots", oid: 12065, rows,
+    columns: &[
+        ("slot_name", Type::NAME), ("plugin", Type::NAME), ("slot_type", Type::TEXT), ("datoid", Type::OID),
+        ("database", Type::NAME), ("temporary", Type::BOOL), ("active", Type::BOOL),
+        ("active_pid", Type::INT4), ("xmin", Type::XID), ("catalog_xmin", Type::XID),
+        ("restart_lsn", Type::TEXT), ("confirmed_flush_lsn", Type::TEXT), ("wal_status", Type::TEXT),
+        ("safe_wal_size", Type::INT8), ("two_phase", Type::BOOL),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_STAT_REPLICATION: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_stat_replication", oid: 12066, rows,
+    columns: &[
+        ("pid", Type::INT4), ("usesysid", Type::OID), ("usename", Type::NAME),
+        ("application_name", Type::TEXT), ("client_addr", Type::TEXT), ("client_hostname", Type::TEXT),
+        ("client_port", Type::INT4), ("backend_start", Type::TIMESTAMPTZ), ("backend_xmin", Type::XID),
+        ("state", Type::TEXT), ("sent_lsn", Type::TEXT), ("write_lsn", Type::TEXT),
+        ("flush_lsn", Type::TEXT), ("replay_lsn", Type::TEXT), ("write_lag", Type::INTERVAL),
+        ("flush_lag", Type::INTERVAL), ("replay_lag", Type::INTERVAL), ("sync_priority", Type::INT4),
+        ("sync_state", Type::TEXT), ("reply_time", Type::TIMESTAMPTZ),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_AGGREGATE: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_aggregate", oid: 2600, rows,
+    columns: &[
+        ("aggfnoid", Type::REGPROC), ("aggkind", Type::CHAR), ("aggnumdirectargs", Type::INT2),
+        ("aggtransfn", Type::REGPROC), ("aggfinalfn", Type::REGPROC), ("aggcombinefn", Type::REGPROC),
+        ("aggserialfn", Type::REGPROC), ("aggdeserialfn", Type::REGPROC), ("aggmtransfn", Type::REGPROC),
+        ("aggminvtransfn", Type::REGPROC), ("aggmfinalfn", Type::REGPROC), ("aggfinalextra", Type::BOOL),
+        ("aggmfinalextra", Type::BOOL), ("aggfinalmodify", Type::CHAR), ("aggmfinalmodify", Type::CHAR),
+        ("aggsortop", Type::OID), ("aggtranstype", Type::OID), ("aggtransspace", Type::INT4),
+        ("aggmtranstype", Type::OID), ("aggmtransspace", Type::INT4), ("agginitval", Type::TEXT),
+        ("aggminitval", Type::TEXT),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_STATS_EXT: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_stats_ext", oid: 12067, rows,
+    columns: &[
+        ("schemaname", Type::NAME), ("tablename", Type::NAME), ("statistics_schemaname", Type::NAME),
+        ("statistics_name", Type::NAME), ("statistics_owner", Type::NAME), ("attnames", NAMES),
+        ("exprs", TEXTS), ("kinds", CHARS), ("inherited", Type::BOOL), ("n_distinct", Type::TEXT),
+        ("dependencies", Type::TEXT), ("most_common_vals", TEXTS), ("most_common_val_nulls", BOOLS),
+        ("most_common_freqs", DOUBLES), ("most_common_base_freqs", DOUBLES),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_STAT_WAL_RECEIVER: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_stat_wal_receiver", oid: 12068, rows,
+    columns: &[
+        ("pid", Type::INT4), ("status", Type::TEXT), ("receive_start_lsn", Type::TEXT),
+        ("receive_start_tli", Type::INT4), ("written_lsn", Type::TEXT), ("flushed_lsn", Type::TEXT),
+        ("received_tli", Type::INT4), ("last_msg_send_time", Type::TIMESTAMPTZ),
+        ("last_msg_receipt_time", Type::TIMESTAMPTZ), ("latest_end_lsn", Type::TEXT),
+        ("latest_end_time", Type::TIMESTAMPTZ), ("slot_name", Type::TEXT), ("sender_host", Type::TEXT),
+        ("sender_port", Type::INT4), ("conninfo", Type::TEXT),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_STAT_SUBSCRIPTION: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_stat_subscription", oid: 12069, rows,
+    columns: &[
+        ("subid", Type::OID), ("subname", Type::NAME), ("pid", Type::INT4), ("relid", Type::OID),
+        ("received_lsn", Type::TEXT), ("last_msg_send_time", Type::TIMESTAMPTZ),
+        ("last_msg_receipt_time", Type::TIMESTAMPTZ), ("latest_end_lsn", Type::TEXT),
+        ("latest_end_time", Type::TIMESTAMPTZ),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_STAT_PROGRESS_VACUUM: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_stat_progress_vacuum", oid: 12070, rows,
+    columns: &[
+        ("pid", Type::INT4), ("datid", Type::OID), ("datname", Type::NAME), ("relid", Type::OID),
+        ("phase", Type::TEXT), ("heap_blks_total", Type::INT8), ("heap_blks_scanned", Type::INT8),
+        ("heap_blks_vacuumed", Type::INT8), ("index_vacuum_count", Type::INT8),
+        ("max_dead_tuples", Type::INT8), ("num_dead_tuples", Type::INT8),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_STAT_PROGRESS_CREATE_INDEX: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_stat_progress_create_index", oid: 12071, rows,
+    columns: &[
+        ("pid", Type::INT4), ("datid", Type::OID), ("datname", Type::NAME), ("relid", Type::OID),
+        ("index_relid", Type::OID), ("command", Type::TEXT), ("phase", Type::TEXT),
+        ("lockers_total", Type::INT8), ("lockers_done", Type::INT8), ("current_locker_pid", Type::INT8),
+        ("blocks_total", Type::INT8), ("blocks_done", Type::INT8), ("tuples_total", Type::INT8),
+        ("tuples_done", Type::INT8), ("partitions_total", Type::INT8), ("partitions_done", Type::INT8),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_STAT_PROGRESS_ANALYZE: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_stat_progress_analyze", oid: 12072, rows,
+    columns: &[
+        ("pid", Type::INT4), ("datid", Type::OID), ("datname", Type::NAME), ("relid", Type::OID),
+        ("phase", Type::TEXT), ("sample_blks_total", Type::INT8), ("sample_blks_scanned", Type::INT8),
+        ("ext_stats_total", Type::INT8), ("ext_stats_computed", Type::INT8),
+        ("child_tables_total", Type::INT8), ("child_tables_done", Type::INT8),
+        ("current_child_table_relid", Type::OID),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_STAT_USER_FUNCTIONS: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_stat_user_functions", oid: 12073, rows,
+    columns: &[
+        ("funcid", Type::OID), ("schemaname", Type::NAME), ("funcname", Type::NAME), ("calls", Type::INT8),
+        ("total_time", Type::FLOAT8), ("self_time", Type::FLOAT8),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const PG_STAT_SSL: SystemCatalog = SystemCatalog {
+    schema: "pg_catalog", name: "pg_stat_ssl", oid: 12074, rows,
+    columns: &[
+        ("pid", Type::INT4), ("ssl", Type::BOOL), ("version", Type::TEXT), ("cipher", Type::TEXT),
+        ("bits", Type::INT4), ("client_dn", Type::TEXT), ("client_serial", Type::NUMERIC),
+        ("issuer_dn", Type::TEXT),
     ],
 };

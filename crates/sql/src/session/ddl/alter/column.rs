@@ -5,15 +5,19 @@ use super::super::constraint::check_types;
 use super::super::generated::refuse_generated;
 use super::super::{new_name, position};
 use super::depends;
+use super::own::retypes;
+use crate::bind::names::fold;
 use crate::exec::{Exec, Scratch, tail};
 use crate::parse::marked;
 use crate::plan::BoundTable;
 use crate::plan::column_type;
 use crate::plan::expr::Expr;
-use scaledb_catalog::{AddedColumn, Relation, TableDesc};
+use scaledb_catalog::{AccessDesc, AddedColumn, Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Context, Result, SqlError, SqlState, Type};
-use sqlparser::ast::{AlterColumnOperation, ColumnDef, Expr as Ast, GeneratedAs, SequenceOptions};
+use sqlparser::ast::{
+    AlterColumnOperation, AlterTableOperation, ColumnDef, Expr as Ast, GeneratedAs, SequenceOptions,
+};
 use std::sync::Arc;
 
 impl<E: Engine> Session<E> {
@@ -178,6 +182,10 @@ impl<E: Engine> Session<E> {
         for oid in owned {
             self.remove(oid)?;
         }
+        let of_column = |access: &Arc<AccessDesc>| access.columns.iter().any(|(known, _)| *known == attnum);
+        if self.state.catalog.access(table.desc.oid).is_some_and(of_column) {
+            self.edit_access(table.desc.oid, |access| access.columns.retain(|(known, _)| *known != attnum));
+        }
         Ok(())
     }
 
@@ -234,7 +242,7 @@ impl<E: Engine> Session<E> {
             }
             AlterColumnOperation::SetDefault { value } => {
                 refuse_generated(&desc, at, None)?;
-                desc.columns[at].default = Some(self.kept_expression(&value.to_string()));
+                desc.columns[at].default = self.kept_default(desc.columns[at].typmod, value);
                 self.check_expressions(&desc)?;
                 self.put(Relation::Table(Arc::new(desc)))
             }
@@ -249,9 +257,7 @@ impl<E: Engine> Session<E> {
                 self.set_not_null(table, desc, at)
             }
             AlterColumnOperation::DropNotNull => self.drop_not_null(table, desc, at),
-            AlterColumnOperation::SetDataType { data_type: to, using, .. } => {
-                self.set_data_type(table, desc, at, self.data_type(to)?, using.as_ref())
-            }
+            AlterColumnOperation::SetDataType { .. } => Err(SqlError::internal("types change by themselves")),
             AlterColumnOperation::AddGenerated { generated_as, sequence_options } => {
                 let options = sequence_options.as_deref().unwrap_or_default();
                 self.make_identity(desc, at, generated_as.as_ref(), options)
@@ -259,24 +265,59 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// SET DATA TYPE, with an expression for the new values or a cast.
-    fn set_data_type(
+    /// SET DATA TYPE of all columns that a statement gives other types, each with an expression for the new values or a
+    /// cast. The expressions see the table as it was.
+    pub(super) fn set_data_types(
         &mut self,
         table: &Arc<BoundTable>,
-        mut desc: TableDesc,
+        operations: &[AlterTableOperation],
+    ) -> Result<()> {
+        let mut desc = (*table.desc).clone();
+        let (mut values, mut changed) = (Self::identity(table), Vec::new());
+        for (column, data_type, using) in operations.iter().filter_map(retypes) {
+            let (name, to) = (fold(column), self.data_type(data_type)?);
+            let at = position(&desc, &name)?;
+            if changed.contains(&at) {
+                let what = format!("cannot alter type of column \"{name}\" twice");
+                return Err(SqlError::unsupported(what));
+            }
+            if desc.columns[at].identity.is_some() {
+                crate::session::ddl::create::check_identity_type(to)?;
+                self.retype_sequence((desc.oid, desc.columns[at].attnum), to)?;
+            }
+            self.check_new_type(table, at, using.is_some())?;
+            desc.columns[at].type_oid = to.oid();
+            desc.columns[at].typmod = to.typmod;
+            values[at] = self.new_value(table, at, to, using)?;
+            changed.push(at);
+        }
+        self.retype_expressions(&mut desc)?;
+        self.check_exclusions(&desc)?;
+        self.check_expressions(&desc)?;
+        // what held of the old values must hold of the new ones
+        let mut keys = Vec::new();
+        for at in changed {
+            for key in self.keys_over(&desc, desc.columns[at].attnum)? {
+                if !keys.contains(&key) {
+                    keys.push(key);
+                }
+            }
+        }
+        let (oid, checks): (u32, Vec<usize>) = (desc.oid, (0..desc.checks.len()).collect());
+        self.rebuild(table, desc, values)?;
+        self.validate(oid, &checks, &[])?;
+        keys.into_iter().try_for_each(|(from, number)| self.validate(from, &[], &[number]))
+    }
+
+    /// The values of a column as those of another type.
+    fn new_value(
+        &mut self,
+        table: &Arc<BoundTable>,
         at: usize,
         to: Type,
         using: Option<&Ast>,
-    ) -> Result<()> {
-        let name = desc.columns[at].name.clone();
-        if desc.columns[at].identity.is_some() {
-            crate::session::ddl::create::check_identity_type(to)?;
-        }
-        self.check_new_type(table, at, using.is_some())?;
-        desc.columns[at].type_oid = to.oid();
-        desc.columns[at].typmod = to.typmod;
-        self.retype_expressions(&mut desc)?;
-        self.check_exclusions(&desc)?;
+    ) -> Result<Expr> {
+        let name = table.desc.columns[at].name.clone();
         let value = self.bind_over(table, |binder| match using {
             Some(ast) => {
                 let typed = binder.expr(ast)?;
@@ -297,15 +338,7 @@ impl<E: Engine> Session<E> {
         if value.has_subquery() {
             return Err(SqlError::unsupported("cannot use subquery in transform expression"));
         }
-        let mut values = Self::identity(table);
-        values[at] = value;
-        self.check_expressions(&desc)?;
-        // what held of the old values must hold of the new ones
-        let keys = self.keys_over(&desc, desc.columns[at].attnum)?;
-        let (oid, checks): (u32, Vec<usize>) = (desc.oid, (0..desc.checks.len()).collect());
-        self.rebuild(table, desc, values)?;
-        self.validate(oid, &checks, &[])?;
-        keys.into_iter().try_for_each(|(from, number)| self.validate(from, &[], &[number]))
+        Ok(value)
     }
 
     /// What generated columns have against another type of a column.

@@ -1,0 +1,35 @@
+create table a (i int, x int);
+create table b (j int, x int);
+create table c (k int, x int);
+insert into a values (1, 1), (2, 2), (3, 3);
+insert into b values (1, 1), (2, 5);
+insert into c values (1, 1), (7, 2);
+select 1 from a join b join c on true on true where i = 1;
+select * from a left join b left join c on b.j = c.k on a.i = b.j order by i;
+select * from a left join (b inner join c on b.j = c.k) on a.i = b.j order by i;
+select * from a left join b inner join c on b.j = c.k on a.i = b.j order by i;
+select * from a join b join c on j = k join a d on d.i = k on a.i = j order by 1;
+select * from a left join b cross join c on i = j order by 1, 5;
+select * from a left join b natural join c on i = j order by 1;
+select * from a natural join b join c on j = k order by 1;
+select * from a join b left join c using (x) on a.i = b.j order by 1;
+select * from a full join b right outer join c on j = k on i = j order by 1, 5;
+select a.i from a join b join c on k = (select count(*) from a join b on i = j) on i = j order by 1;
+select * from a join b;
+select * from a left join b where i = 1;
+select * from (a join b) x;
+select * from a join b join c on true;
+select * from a join b, c on true;
+delete from a using b join c left join b d on d.j = c.k on b.j = c.k where a.i = b.j;
+table a;
+update a set x = k from b join c join b d on true on b.j = c.k where i = 3;
+table a;
+create view v as select a.i, k from a left join b join c on j = k on i = j;
+select * from v order by 1;
+select "join" from (select 1 as "join") t;
+select 1 as join;
+
+-- words that end no list of tables
+select count(*) from generate_series(1, 2) a left join rows from (unnest(array[1, 2]), generate_series(1, 3)) as b(c, d) on true;
+select count(*) from generate_series(1, 2) a join generate_series(1, 2) b join generate_series(2, 3) c on b is distinct from c on a is not distinct from b;
+select count(*) from generate_series(1, 2) a join rows from (generate_series(1, 2)) b join generate_series(2, 3) c on b = c on a = b;

@@ -1,0 +1,18 @@
+select format('%s, %s', variadic array['x', 'y']), concat_ws(',', variadic array['a', 'b']), num_nulls(variadic array[1, null]);
+select jsonb_extract_path('{"a":{"b":1}}', variadic array['a', 'b']), jsonb_extract_path_text('{"a":{"b":1}}', variadic '{a,b}');
+select json_extract_path('{"a":{"b":1}}', variadic '{a}'::text[]), json_extract_path_text('{"a":[5,6]}', variadic array['a', '1']);
+select concat('x', variadic array['y', 'z']);
+select concat(variadic array[1, 2, 3]), concat(variadic '{1,NULL,2}'::int[]);
+select concat_ws(',', variadic a) from (values ('{1,2}'::int[]), ('{}'), (null), ('{NULL,4}')) v(a);
+select concat(variadic a) is null from (values ('{1,2}'::int[]), ('{}'), (null)) v(a);
+select num_nulls(variadic a), num_nonnulls(variadic a) from (values ('{1,2}'::int[]), ('{}'), (null), ('{NULL,4}')) v(a);
+select jsonb_build_array(variadic a) from (values ('{1,2}'::int[]), ('{}'), ('{NULL,4}')) v(a);
+select jsonb_build_array(variadic array['a', null]), jsonb_build_object(variadic array['a', 'b']), json_build_array(variadic array[1, 2]);
+select format('%s %L', variadic array[1, 2]);
+select format('x', variadic null);
+select concat(variadic null);
+select concat(variadic null::int[]) is null, concat_ws(',', variadic null::text[]) is null, num_nulls(variadic array[]::int[]);
+select concat(variadic 5);
+select lower(variadic array['x']);
+select nosuch(variadic array[1]);
+select num_nulls(variadic 'x'::text);
