@@ -17,6 +17,11 @@ use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a session waits for a database that lets nobody in while it is renamed or dropped, and how often it looks.
+const ENTER: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What is known of a role that wants to log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,23 +108,32 @@ impl<E: Engine> Database<E> {
     /// 53300: it has all that it may have; 55006: it is being dropped, or renamed.
     pub fn session_in(&self, user: &str, name: &str) -> Result<Session<E>> {
         let shared = &self.shared;
-        let database = if name == shared.first_name() {
-            shared.first.clone()
-        } else {
-            let found = shared.database_named(name)?;
-            found
-                .ok_or_else(|| {
+        let until = Instant::now() + ENTER;
+        loop {
+            let database = if name == shared.first_name() {
+                shared.first.clone()
+            } else {
+                let found = shared.database_named(name)?;
+                found.map(|(database, _)| database).ok_or_else(|| {
                     let what = format!("database \"{name}\" does not exist");
                     SqlError::new(SqlState::INVALID_CATALOG_NAME, what)
                 })?
-                .0
-        };
-        let oid = database.oid;
-        let session = Session::new(shared.clone(), database, user, name);
-        session.check_may_enter(
-            shared.sessions.all().iter().filter(|(_, known)| known.database.0 == oid).count(),
-        )?;
-        Ok(session)
+            };
+            let oid = database.oid;
+            let session = Session::new(shared.clone(), database, user, name);
+            if session.is_let_in() {
+                let all = shared.sessions.all();
+                session.check_may_enter(all.iter().filter(|(_, known)| known.database.0 == oid).count())?;
+                return Ok(session);
+            }
+            // who is about to drop it waits until there is none
+            drop(session);
+            if Instant::now() > until {
+                let what = format!("database \"{name}\" is being changed or dropped");
+                return Err(SqlError::new(SqlState::OBJECT_IN_USE, what));
+            }
+            scaledb_sync::thread::sleep(LOOK);
+        }
     }
 
     /// Whether there is a database of this name.

@@ -192,6 +192,27 @@ fn a_database_goes_when_nobody_is_in_it<E: Engine>(db: Database<E>) {
     assert_eq!(code(&mut first, "drop database shop"), "3D000");
 }
 
+fn who_enters_beside_a_drop_does_not_hold_it_up<E: Engine>(db: Database<E>)
+where
+    Database<E>: Send + Sync,
+{
+    let mut first = session(&db);
+    for _ in 0..30 {
+        ok(&mut first, "create database shop");
+        scaledb_sync::thread::scope(|scope| {
+            let entering = scope.spawn(|| {
+                let mut last = "let in".to_owned();
+                while last == "let in" {
+                    last = refused(&db, "ann", "shop");
+                }
+                last
+            });
+            ok(&mut first, "drop database shop");
+            assert_eq!(entering.join().expect("it ends"), "3D000");
+        });
+    }
+}
+
 fn what_is_made_beside_each_other_is_made_once<E: Engine>(db: Database<E>) {
     let mut first = session(&db);
     ok(&mut first, "create database shop");
@@ -229,5 +250,6 @@ on_each_engine!(
     roles_are_common_to_all,
     settings_of_a_database_are_what_sessions_begin_with,
     a_database_goes_when_nobody_is_in_it,
+    who_enters_beside_a_drop_does_not_hold_it_up,
     what_is_made_beside_each_other_is_made_once,
 );

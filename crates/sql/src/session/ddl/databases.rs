@@ -305,19 +305,11 @@ impl<E: Engine> Session<E> {
     /// Whether the session may be in the database that it has entered, which has so many sessions with it.
     ///
     /// # Errors
-    /// 42501, 53300, 55000, 55006.
+    /// 42501, 53300, 55000.
     pub(crate) fn check_may_enter(&self, sessions: usize) -> Result<()> {
         let (state, oid) = (&self.state, self.state.database.oid);
         let name = &state.database_name;
         let refused = |code: SqlState, what: String| Err(SqlError::new(code, what));
-        let until = Instant::now() + LEAVE;
-        while !self.is_let_in() {
-            if Instant::now() > until || !state.shared.opened_databases().iter().any(|each| each.oid == oid) {
-                let what = format!("database \"{name}\" is being changed or dropped");
-                return refused(SqlState::OBJECT_IN_USE, what);
-            }
-            scaledb_sync::thread::sleep(LOOK);
-        }
         let desc = state.desc_of_database(oid);
         if !desc.allow_connections {
             let what = format!("database \"{name}\" is not currently accepting connections");
