@@ -62,6 +62,8 @@ enum Later<'a> {
     ExcludingTable(&'a TableDesc),
     /// A table that has triggers.
     TriggeringTable(&'a TableDesc),
+    /// A table whose foreign keys set some of their columns only, or are not looked at.
+    ReferringTable(&'a TableDesc),
     /// A materialized view: a table that nobody writes to.
     MaterializedView(&'a TableDesc),
     /// An enum type.
@@ -84,7 +86,7 @@ enum Later<'a> {
 #[derive(Deserialize)]
 enum Descriptor {
     #[serde(alias = "ComputingTable", alias = "TriggeringTable", alias = "ExcludingTable")]
-    #[serde(alias = "MaterializedView")]
+    #[serde(alias = "MaterializedView", alias = "ReferringTable")]
     Table(Arc<TableDesc>),
     Sequence(Arc<SequenceDesc>),
     View(Arc<ViewDesc>),
@@ -101,6 +103,12 @@ enum Descriptor {
 fn text(relation: &Relation) -> serde_json::Result<String> {
     // the latest first: who knows a name knows what the names behind it are for
     match relation {
+        Relation::Table(table)
+            if table.references_off
+                || table.foreign_keys.iter().any(|key| !key.on_delete_sets.is_empty()) =>
+        {
+            serde_json::to_string(&Later::ReferringTable(table))
+        }
         Relation::Table(table) if table.is_materialized() => {
             serde_json::to_string(&Later::MaterializedView(table))
         }
@@ -566,6 +574,11 @@ mod tests {
         let latest = text(&materialized).expect("it can be written");
         assert!(latest.starts_with("{\"MaterializedView\""), "a version would write to {latest}");
         assert_eq!(read(&latest), materialized);
+        let Relation::Table(table) = &excluding else { panic!("a table") };
+        let unchecked = Relation::Table(Arc::new(TableDesc { references_off: true, ..(**table).clone() }));
+        let last = text(&unchecked).expect("it can be written");
+        assert!(last.starts_with("{\"ReferringTable\""), "a version would refuse rows of {last}");
+        assert_eq!(read(&last), unchecked);
         // as versions wrote it for some days that compute columns
         let named = kept.replace("ComputingTable", "Table");
         assert_eq!(read(&named), computing);

@@ -54,6 +54,17 @@ fn what_is_in_a_database_no_other_sees<E: Engine>(db: Database<E>) {
         join pg_database d using (datname) where d.oid = datid";
     assert_eq!(text(&mut first, activity), "bank,postgres,shop");
     assert_eq!(code(&mut first, "select * from shop.public.t"), "0A000");
+    for sql in [
+        "create table shop.public.x (a int)",
+        "create view shop.public.x as select 1",
+        "create sequence shop.public.x",
+        "create type shop.public.x as enum ()",
+        "insert into shop.public.t values (1)",
+        "alter table shop.public.t add column x int",
+        "drop table shop.public.t",
+    ] {
+        assert_eq!(code(&mut first, sql), "0A000", "{sql}");
+    }
     assert_eq!(text(&mut shop, "select max(n) from shop.public.t"), "2");
     assert_eq!(text(&mut shop, "select pg_database_size('shop') > 0, pg_database_size(5) > 0"), "t|t");
     assert_eq!(code(&mut shop, "select pg_database_size('none')"), "3D000");
@@ -171,8 +182,10 @@ fn a_database_goes_when_nobody_is_in_it<E: Engine>(db: Database<E>) {
     ok(&mut shop, "insert into t (n) values (3)");
     assert_eq!(code(&mut first, "alter database shop rename to store"), "55006");
     drop(shop);
-    ok(&mut first, "alter database shop rename to store");
+    ok(&mut first, "begin; alter database shop rename to middle");
+    ok(&mut first, "alter database middle rename to store; commit");
     assert_eq!(refused(&db, "ann", "shop"), "3D000");
+    assert_eq!(refused(&db, "ann", "middle"), "3D000");
     let mut store = enter(&db, "ann", "store");
     assert_eq!(text(&mut store, "select current_database(), sum(n) from t"), "store|6");
     drop(store);

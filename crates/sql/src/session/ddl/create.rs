@@ -336,6 +336,7 @@ impl<E: Engine> Session<E> {
             let what = "CREATE VIEW specifies more column names than columns";
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
         }
+        check_database(&create.name, Some(&self.state.database_name))?;
         let (schema, name) = split(&create.name)?;
         let of_temporary = self.is_of_temporary(plan);
         if of_temporary && !create.temporary {

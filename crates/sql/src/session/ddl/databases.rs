@@ -277,6 +277,10 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// 55006: some stay. 57014.
     fn close_database(&mut self, database: &Arc<PerDatabase>, name: &str) -> Result<()> {
+        // an earlier statement of the transaction has closed it
+        if self.transaction.closed.iter().any(|closed| closed.oid == database.oid) {
+            return Ok(());
+        }
         let in_use = |detail: String| {
             let what = format!("database \"{name}\" is being accessed by other users");
             Err(SqlError::new(SqlState::OBJECT_IN_USE, what).detail(detail))

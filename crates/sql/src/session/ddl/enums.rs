@@ -9,7 +9,7 @@ use super::alter::depends;
 use super::{MAX_NAME, new_name};
 use crate::api::Tag;
 use crate::bind::literal::literal_text;
-use crate::bind::names::{find_enum, is_temporary, own_schema, shown, split};
+use crate::bind::names::{check_database, find_enum, is_temporary, own_schema, shown, split};
 use crate::parse::alter_type::{AlterType, Change, Neighbour};
 use crate::parse::lex::{Kind, Lexer, name_of, quoted};
 use scaledb_catalog::{
@@ -38,6 +38,7 @@ impl<E: Engine> Session<E> {
                 return Err(SqlError::unsupported("base types are not supported"));
             }
         };
+        check_database(name, Some(&self.state.database_name))?;
         let (schema, name) = split(name)?;
         let schema = self.schema_for(schema, false)?;
         if is_temporary(&schema) {

@@ -3,7 +3,7 @@
 use super::super::Session;
 use super::position;
 use crate::api::Tag;
-use crate::bind::names::{find_relation, shown, split};
+use crate::bind::names::{check_database, find_relation, shown, split};
 use crate::parse::alter_sequence::{AlterSequence, Change, Options};
 use crate::system::printed::sequence_of;
 use scaledb_catalog::{Relation, SequenceDesc, TableDesc};
@@ -22,6 +22,7 @@ impl<E: Engine> Session<E> {
         options: &[SequenceOptions],
         owned_by: Option<&ObjectName>,
     ) -> Result<Tag> {
+        check_database(name, Some(&self.state.database_name))?;
         let (schema, name) = split(name)?;
         let schema = self.schema_for(schema, temporary)?;
         self.begin_change()?;
