@@ -33,6 +33,8 @@ pub const PUBLIC_SCHEMA: u32 = 2_200;
 pub const SQL_LANGUAGE: u32 = 14;
 /// The language PL/pgSQL, in lists of privileges.
 pub const PLPGSQL_LANGUAGE: u32 = 13_556;
+/// The language C, which nobody but extensions writes functions in.
+pub const C_LANGUAGE: u32 = 13;
 /// The database that is always there: the first one.
 pub const DATABASE: u32 = 5;
 

@@ -18,6 +18,7 @@
 mod access;
 mod databases;
 mod desc;
+mod extensions;
 mod grants;
 mod materialized;
 mod rights;
@@ -26,7 +27,7 @@ mod snapshot;
 mod store;
 
 pub use access::{
-    AccessDesc, CHECKPOINT, DATABASE, DATABASE_OWNER, DefaultGrants, EVERYBODY, Grant, MONITOR,
+    AccessDesc, C_LANGUAGE, CHECKPOINT, DATABASE, DATABASE_OWNER, DefaultGrants, EVERYBODY, Grant, MONITOR,
     MembershipDesc, OWNER, ObjectKind, PLPGSQL_LANGUAGE, PREDEFINED, PUBLIC_SCHEMA, Privileges,
     READ_ALL_SETTINGS, READ_ALL_STATS, RoleDesc, SIGNAL_BACKEND, SQL_LANGUAGE, default_grants,
     default_grants_of_public,
@@ -37,6 +38,7 @@ pub use desc::{
     Identity, IndexDesc, Initially, KeyColumn, LabelDesc, Placement, PredicateDesc, PrimaryKeyDesc, Relation,
     SchemaDesc, SequenceDesc, Spread, TableDesc, ViewDesc,
 };
+pub use extensions::ExtensionDesc;
 pub use grants::{GrantError, with_owner};
 pub use materialized::MaterializedDesc;
 pub use routine::{

@@ -28,6 +28,8 @@ pub enum Language {
     Sql,
     /// A block of PL/pgSQL.
     PlPgSql,
+    /// Code of an extension, which the body names.
+    C,
 }
 
 impl Language {
@@ -36,6 +38,7 @@ impl Language {
         match self {
             Self::Sql => "sql",
             Self::PlPgSql => "plpgsql",
+            Self::C => "c",
         }
     }
 }
@@ -150,10 +153,10 @@ pub struct RoutineDesc {
 }
 
 impl RoutineDesc {
-    /// Whether it may write: only those that are VOLATILE do.
+    /// Whether it may write: only those that are VOLATILE do, and none of an extension.
     #[must_use]
     pub fn may_write(&self) -> bool {
-        self.volatility == Volatility::Volatile
+        self.volatility == Volatility::Volatile && self.language != Language::C
     }
 
     /// The parameters that callers give values.

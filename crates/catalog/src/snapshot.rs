@@ -3,6 +3,7 @@
 use crate::access::{AccessDesc, RoleDesc};
 use crate::databases::DatabaseDesc;
 use crate::desc::{EnumDesc, ForeignKeyDesc, IndexDesc, Relation, SchemaDesc, TableDesc, ViewDesc};
+use crate::extensions::ExtensionDesc;
 use crate::routine::RoutineDesc;
 use scaledb_types::Type;
 use std::collections::{BTreeMap, HashMap};
@@ -42,6 +43,7 @@ pub struct Catalog {
     routines: BTreeMap<u32, Arc<RoutineDesc>>,
     /// Oids of routines by their names, whatever their schemas.
     routines_by_name: HashMap<String, Vec<u32>>,
+    pub(crate) extensions: BTreeMap<String, Arc<ExtensionDesc>>,
     /// Somebody has dropped `public`.
     without_public: bool,
     /// The database that the catalog is of, unless it is the first one.
@@ -347,7 +349,8 @@ impl Catalog {
         let of_roles = self.roles.keys().copied();
         let of_defaults = self.access.values().flat_map(|access| access.defaults.iter().map(|each| each.oid));
         let of_databases = self.databases.keys().copied();
-        let others = of_routines.chain(of_roles).chain(of_defaults).chain(of_databases);
+        let of_extensions = self.extensions().map(|desc| desc.oid);
+        let others = of_routines.chain(of_roles).chain(of_defaults).chain(of_databases).chain(of_extensions);
         of_relations.chain(of_enums).chain(of_schemas).chain(others).max().unwrap_or(0).max(FIRST_OID)
     }
 }

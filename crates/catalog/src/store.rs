@@ -3,6 +3,7 @@
 use crate::access::{AccessDesc, DATABASE, RoleDesc};
 use crate::databases::DatabaseDesc;
 use crate::desc::{EnumDesc, Relation, SchemaDesc, SequenceDesc, TableDesc, ViewDesc};
+use crate::extensions::ExtensionDesc;
 use crate::routine::RoutineDesc;
 use crate::snapshot::{Catalog, PUBLIC};
 use scaledb_base::TableId;
@@ -80,6 +81,8 @@ enum Later<'a> {
     Access(&'a AccessDesc),
     /// A database, or what ALTER DATABASE has set of the first one.
     Database(&'a DatabaseDesc),
+    /// An extension.
+    Extension(&'a ExtensionDesc),
 }
 
 /// What a row describes.
@@ -97,6 +100,7 @@ enum Descriptor {
     Role(Arc<RoleDesc>),
     Access(Box<AccessDesc>),
     Database(Arc<DatabaseDesc>),
+    Extension(Arc<ExtensionDesc>),
 }
 
 /// The descriptor of a relation as it is kept.
@@ -248,7 +252,7 @@ impl Store {
         let mut version = 0;
         let (mut relations, mut enums, mut schemas) = (Vec::new(), Vec::new(), Vec::new());
         let (mut routines, mut roles, mut access) = (Vec::new(), Vec::new(), Vec::new());
-        let mut databases = Vec::new();
+        let (mut databases, mut extensions) = (Vec::new(), Vec::new());
         let mut without_public = false;
         for (oid, body) in &rows {
             let malformed = |source| Error::Malformed { oid: *oid, source };
@@ -266,6 +270,7 @@ impl Store {
                     Descriptor::Role(desc) => roles.push(desc),
                     Descriptor::Access(desc) => access.push(*desc),
                     Descriptor::Database(desc) => databases.push(desc),
+                    Descriptor::Extension(desc) => extensions.push(desc),
                 }
             }
         }
@@ -279,6 +284,7 @@ impl Store {
         roles.into_iter().for_each(|desc| catalog.put_role(desc));
         access.into_iter().for_each(|desc| catalog.put_access(desc));
         databases.into_iter().for_each(|desc| catalog.put_database(desc));
+        extensions.into_iter().for_each(|desc| catalog.put_extension(desc));
         catalog.belong_to(self.database);
         if without_public {
             catalog.remove_schema(PUBLIC);
@@ -345,6 +351,10 @@ impl Store {
         for desc in now.databases().filter(|desc| !had(desc)) {
             self.put(worker, desc.oid, &Later::Database(desc))?;
         }
+        let had = |desc: &ExtensionDesc| before.extensions().any(|old| **old == *desc);
+        for desc in now.extensions().filter(|desc| !had(desc)) {
+            self.put(worker, desc.oid, &Later::Extension(desc))?;
+        }
         if before.has_public() && !now.has_public() {
             self.put(worker, OID_OF_PUBLIC, &Later::WithoutPublic(()))?;
         }
@@ -358,7 +368,9 @@ impl Store {
         let access = before.accesses().map(|desc| desc.object).filter(|oid| now.access(*oid).is_none());
         let databases = before.databases().map(|desc| desc.oid).filter(|oid| now.database(*oid).is_none());
         let gone = relations.chain(enums).chain(schemas).chain(public).chain(routines).chain(roles);
-        let gone = gone.chain(databases);
+        let kept = |oid: u32| now.extensions().any(|desc| desc.oid == oid);
+        let extensions = before.extensions().map(|desc| desc.oid).filter(|oid| !kept(*oid));
+        let gone = gone.chain(databases).chain(extensions);
         for key in gone.map(i64::from).chain(access.map(key_of_access)) {
             worker.delete(self.descriptors.id, &KeyBuf::new().i64(key))?;
         }

@@ -43,6 +43,16 @@ create table shop.item (
 );
 create table bare (a integer, b text);
 create extension if not exists btree_gist;
+create extension pgcrypto with schema shop;
+create extension "uuid-ossp";
+comment on extension pgcrypto is 'for tokens';
+create table tokens (
+    id uuid primary key default uuid_generate_v4(),
+    secret bytea default shop.gen_random_bytes(8),
+    hash bytea generated always as (shop.digest(secret, 'sha256')) stored,
+    check (octet_length(shop.digest(secret, 'md5')) = 16)
+);
+create view hashes as select id, shop.digest(hash, 'sha1') as again from tokens;
 create table shop.booking (
     room integer,
     during tstzrange,

@@ -68,6 +68,7 @@ const CRATES: &[Crate] = &[
         "scaledb-acc", "scaledb-cicada",
     ], &[]),
     row("scaledb-types", &["scaledb-sync", "scaledb-base"], &[]),
+    row("scaledb-extensions", &["scaledb-types"], &[]),
     row("scaledb-locks", &["scaledb-sync"], &[]),
     row("scaledb-notify", &["scaledb-sync"], &[]),
     row("scaledb-catalog", &[
@@ -75,7 +76,7 @@ const CRATES: &[Crate] = &[
     ], CHECKERS),
     row("scaledb-sql", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",
-        "scaledb-catalog", "scaledb-locks", "scaledb-notify", "scaledb-log",
+        "scaledb-catalog", "scaledb-extensions", "scaledb-locks", "scaledb-notify", "scaledb-log",
     ], &["scaledb-acc", "scaledb-cicada", "scaledb-verify"]),
     row("scaledb", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",

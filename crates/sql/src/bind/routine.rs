@@ -2,14 +2,14 @@
 
 use super::names::{Naming, fold, own_schema, split};
 use super::{Binder, Typed, unsupported};
-use crate::functions::{SessionFn, SetFn, is_aggregate, returns_set};
+use crate::functions::{ScalarFn, SessionFn, SetFn, is_aggregate, returns_set};
 use crate::plan::SetCall;
 use crate::plan::expr::Expr;
 use crate::plan::routine::{Fields, has_columns, result_columns, value_type};
 use crate::plan::window::OwnFn;
-use scaledb_catalog::{PUBLIC, Returned, RoutineDesc, RoutineKind};
+use scaledb_catalog::{Language, PUBLIC, Returned, RoutineDesc, RoutineKind};
 use scaledb_types::cast::{Context, find_cast};
-use scaledb_types::func::functions_named;
+use scaledb_types::func::{Param, Resolved, functions_named};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName};
 use std::sync::Arc;
@@ -85,7 +85,10 @@ impl Binder<'_> {
         let mut matches: Vec<Match> =
             found.into_iter().filter_map(|(place, desc)| self.matches(place, desc, &given)).collect();
         if exact {
-            matches.retain(|found| found.exact == count);
+            // the system's schema comes first in every path
+            let of_system: Vec<Type> = types().collect();
+            let is_of_system = has_function(&name, &of_system);
+            matches.retain(|found| found.exact == count && !is_of_system);
         }
         let best = matches.iter().map(|found| found.exact).max();
         matches.retain(|found| Some(found.exact) == best);
@@ -255,14 +258,21 @@ impl Binder<'_> {
     /// # Errors
     /// As [`Binder::routine_call`]; 0A000 where rows are not expected.
     pub(super) fn routine_function(&mut self, function: &Function) -> Result<Option<Typed>> {
-        if !self.names_routine(&function.name) {
-            return Ok(None);
-        }
         let list = match &function.args {
             FunctionArguments::None => &[],
             FunctionArguments::List(list) => list.args.as_slice(),
             FunctionArguments::Subquery(_) => return Ok(None),
         };
+        if !self.names_routine(&function.name) {
+            // none of the system's functions is in a schema that somebody has made
+            let (schema, _) = split(&function.name)?;
+            return match schema {
+                Some(schema) if self.catalog.schema_named(&schema).is_some() => {
+                    Err(self.no_such_call(&function.name, list)?)
+                }
+                _ => Ok(None),
+            };
+        }
         let (schema, name) = split(&function.name)?;
         let exact = schema.is_none() && is_of_system(&name);
         let called = self.routine_call(&function.name, list, RoutineKind::Function, exact)?;
@@ -287,6 +297,9 @@ impl Binder<'_> {
         }
         let ty = value_type(self.catalog, &desc)?;
         self.depend_on(ty);
+        if desc.language == Language::C {
+            return native_call(&desc, args, ty).map(Some);
+        }
         Ok(Some(Typed::new(Expr::Routine(Box::new((desc, args))), ty)))
     }
 
@@ -312,6 +325,11 @@ impl Binder<'_> {
         if let Returned::Row(table) = desc.returns {
             self.relations.push(table);
         }
+        if desc.language == Language::C {
+            let ty = value_type(self.catalog, &desc)?;
+            let call = native_call(&desc, args, ty)?;
+            return Ok(Some((SetCall::new(SetFn::One, vec![call.expr]), columns)));
+        }
         Ok(Some((SetCall::new(SetFn::Routine(desc), args), columns)))
     }
 
@@ -336,6 +354,31 @@ impl Binder<'_> {
         Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, what)
             .hint("No procedure matches the given name and argument types. You might need to add explicit type casts."))
     }
+}
+
+/// The call of a function whose code an extension has.
+///
+/// # Errors
+/// 42883 for one that the extension does not have any more.
+fn native_call(desc: &RoutineDesc, args: Vec<Expr>, ty: Type) -> Result<Typed> {
+    let native = scaledb_extensions::native(&desc.body).ok_or_else(|| {
+        let what = format!("could not find function \"{}\" in the extension of {}", desc.body, desc.name);
+        SqlError::new(SqlState::UNDEFINED_FUNCTION, what)
+    })?;
+    let params = native.function.params.iter();
+    let args_as = params.filter_map(|param| if let Param::Type(ty) = param { Some(*ty) } else { None });
+    let resolved = Resolved { function: &native.function, args: args_as.collect(), result: ty };
+    Ok(Typed::new(Expr::Call(Box::new((ScalarFn::new(resolved), args))), ty))
+}
+
+/// Whether the system has a function of a name that takes arguments of these very types.
+fn has_function(name: &str, types: &[Type]) -> bool {
+    let same = |param: &Param, ty: &Type| matches!(param, Param::Type(own) if own.same(*ty));
+    functions_named(name).iter().any(|function| {
+        !function.variadic
+            && function.params.len() == types.len()
+            && function.params.iter().zip(types).all(|(param, ty)| same(param, ty))
+    })
 }
 
 /// Whether the system has functions of a name.

@@ -40,7 +40,6 @@ const KINDS: &[(&str, &str, &str, Form)] = &[
     ("conversion", "DROP CONVERSION", "conversion", Form::Qualified),
     ("domain", "DROP DOMAIN", "type", Form::Types),
     ("event trigger", "DROP EVENT TRIGGER", "event trigger", Form::Names),
-    ("extension", "DROP EXTENSION", "extension", Form::Names),
     ("foreign data wrapper", "DROP FOREIGN DATA WRAPPER", "foreign-data wrapper", Form::Names),
     ("foreign table", "DROP FOREIGN TABLE", "foreign table", Form::Qualified),
     ("language", "DROP LANGUAGE", "language", Form::Names),
@@ -66,7 +65,6 @@ const KINDS: &[(&str, &str, &str, Form)] = &[
 /// Such objects that there are, of PostgreSQL or as if they were.
 #[rustfmt::skip]
 const THERE: &[(&str, &[&str])] = &[
-    ("extension", &["plpgsql", "btree_gist"]),
     ("language", &["plpgsql", "sql", "c", "internal"]),
     ("collation", &["default", "C", "POSIX", "ucs_basic", "C.utf8", "en_US.utf8", "und-x-icu", "unicode"]),
     ("access method", &["heap", "btree", "hash", "gin", "gist", "spgist", "brin"]),
@@ -203,9 +201,6 @@ fn object(at: &mut Cursor<'_>, called: &str, form: Form) -> Result<Absent> {
     let shown = absent.schema.as_ref().map_or_else(|| name.clone(), |schema| format!("{schema}.{name}"));
     let known =
         THERE.iter().find(|(kind, _)| *kind == called).is_some_and(|(_, all)| all.contains(&&name[..]));
-    if known && called == "extension" {
-        return Err(SqlError::unsupported("DROP EXTENSION is not supported"));
-    }
     if known || called == "aggregate" && scaledb_types::is_aggregate(&name) {
         return Err(there(&format!("{called} {name}")));
     }

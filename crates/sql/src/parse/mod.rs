@@ -14,6 +14,7 @@ mod dialect;
 pub(crate) mod elements;
 pub(crate) mod exclude;
 pub(crate) mod explain;
+pub(crate) mod extensions;
 mod fetch;
 pub(crate) mod frames;
 mod from_list;

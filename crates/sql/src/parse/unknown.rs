@@ -11,7 +11,6 @@ const NAMES: &[&str] = &[
     "alter conversion",
     "alter domain",
     "alter event trigger",
-    "alter extension",
     "alter foreign",
     "alter language",
     "alter large object",

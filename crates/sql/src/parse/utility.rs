@@ -167,6 +167,7 @@ pub(crate) enum Utility {
     Grant(Box<super::grant::GrantStatement>),
     Roles(Box<super::roles::RoleStatement>),
     Databases(Box<super::databases::DatabaseStatement>),
+    Extension(super::extensions::ExtensionStatement),
     DropAbsent(Box<super::absent::DropAbsent>),
     /// SET ROLE or SET SESSION AUTHORIZATION.
     BecomeRole {
@@ -249,6 +250,9 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         }
         "drop" if is_second(text, "database") => {
             |at| Ok(Utility::Databases(Box::new(super::databases::drop_database(at)?)))
+        }
+        "create" | "alter" | "drop" if is_second(text, "extension") => {
+            |at| Ok(Utility::Extension(super::extensions::read(at)?))
         }
         "drop" if super::absent::is_about(text) => super::absent::drop_absent,
         "comment" => |at| Ok(Utility::Comment(super::comment::comment(at)?)),

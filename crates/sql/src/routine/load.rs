@@ -87,6 +87,7 @@ pub(crate) fn load(
     let mut program = match desc.language {
         Language::PlPgSql => plpgsql::program(&desc.body, Some(&desc.name), outside)?,
         Language::Sql => statements(desc, outside)?,
+        Language::C => return Err(SqlError::internal("a function in C has no statements")),
     };
     let conflicts = if is_sql { NameConflicts::Column } else { program.conflicts };
     let (mut places, width, records) = places(catalog, path, &mut program, table)?;

@@ -89,6 +89,9 @@ impl<E: Engine> Session<E> {
                 self.check_databases_alone(statement)?;
                 return self.run_change(alone, |session| session.change_databases(statement));
             }
+            Utility::Extension(statement) => {
+                return self.run_change(alone, |session| session.change_extensions(statement));
+            }
             Utility::DropAbsent(drop) => return self.run_change(alone, |session| session.drop_absent(drop)),
             Utility::Comment(comment) => return self.run_change(alone, |session| session.comment(comment)),
             Utility::AlterSequence(alter) => {

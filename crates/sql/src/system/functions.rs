@@ -2,8 +2,8 @@
 
 use super::Facts;
 use super::oids::{
-    DATABASE, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC, PG_TRIGGER, TABLESPACE, TEMPORARY_SCHEMA, rule_of,
-    schema_of_oid, schema_oid, type_functions,
+    DATABASE, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_TRIGGER, TABLESPACE, TEMPORARY_SCHEMA,
+    rule_of, schema_of_oid, schema_oid, type_functions,
 };
 use super::printed::{printed_as, printed_expression, without_parentheses};
 use super::seen::{leads_to, seen, seen_expression, seen_query, seen_routine, seen_type};
@@ -434,6 +434,7 @@ fn comment(catalog: &Catalog, oid: u32, class: Option<&str>, number: i32) -> Val
                 PG_NAMESPACE => "pg_namespace",
                 PG_PROC => "pg_proc",
                 PG_TRIGGER => "pg_trigger",
+                PG_EXTENSION => "pg_extension",
                 _ => "pg_class",
             };
             class == kind

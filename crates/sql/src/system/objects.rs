@@ -3,8 +3,8 @@
 use super::Facts;
 use super::functions::{name_of, role_name, signature};
 use super::oids::{
-    PG_AUTHID, PG_CLASS, PG_CONSTRAINT, PG_DATABASE, PG_NAMESPACE, PG_PROC, PG_REWRITE, PG_TRIGGER, PG_TYPE,
-    rule_of, schema_of_oid,
+    PG_AUTHID, PG_CLASS, PG_CONSTRAINT, PG_DATABASE, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_REWRITE,
+    PG_TRIGGER, PG_TYPE, rule_of, schema_of_oid,
 };
 use super::seen::{seen, seen_type};
 use crate::parse::lex::quoted;
@@ -120,6 +120,7 @@ fn found(facts: &dyn Facts, class: u32, oid: u32, part: i16) -> Option<Object> {
                 text: format!("function {}", signature(facts, desc, false)),
             })
         }
+        PG_EXTENSION => catalog.extension_of_oid(oid).map(|desc| named("extension", &desc.name)),
         PG_TYPE => {
             let ty = catalog.type_of_oid(oid)?;
             let schema = match ty.base {
@@ -200,6 +201,7 @@ pub(super) fn identity(facts: &dyn Facts, class: u32, oid: u32, part: i64) -> Va
                 PG_AUTHID => "role",
                 PG_DATABASE => "database",
                 PG_REWRITE => "rule",
+                PG_EXTENSION => "extension",
                 _ => return Value::Null,
             };
             vec![Value::text(kind), Value::Null, Value::Null, Value::Null]

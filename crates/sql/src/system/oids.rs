@@ -35,6 +35,7 @@ pub(super) const PG_ATTRDEF: u32 = 2_604;
 pub(super) const PG_CONSTRAINT: u32 = 2_606;
 pub(super) const PG_AUTHID: u32 = 1_260;
 pub(super) const PG_DATABASE: u32 = 1_262;
+pub(super) const PG_EXTENSION: u32 = 3_079;
 pub(super) const PG_NAMESPACE: u32 = 2_615;
 pub(super) const PG_REWRITE: u32 = 2_618;
 pub(super) const PG_TYPE: u32 = 1_247;

@@ -99,8 +99,18 @@ pub(super) fn definition(facts: &dyn Facts, desc: &RoutineDesc) -> String {
             value.split(", ").map(|part| format!("'{}'", part.replace('\'', "''"))).collect();
         text.push_str(&format!(" SET {name} TO {}\n", values.join(", ")));
     }
-    text.push_str(&format!("AS {}\n", dollars(&desc.body, desc.kind.word())));
+    let body = dollars(&desc.body, desc.kind.word());
+    text.push_str(&match desc.language {
+        Language::C => format!("AS '{}', {body}\n", library(facts, desc)),
+        Language::Sql | Language::PlPgSql => format!("AS {body}\n"),
+    });
     text
+}
+
+/// Where the code of a function in C is.
+pub(super) fn library(facts: &dyn Facts, desc: &RoutineDesc) -> String {
+    let extension = facts.catalog().extension_of(desc.oid);
+    extension.map_or_else(String::new, |extension| format!("$libdir/{}", extension.name))
 }
 
 /// What PostgreSQL has in `tgtype`.
@@ -162,6 +172,7 @@ pub(super) fn language_oid(language: Language) -> u32 {
     match language {
         Language::Sql => 14,
         Language::PlPgSql => PLPGSQL,
+        Language::C => scaledb_catalog::C_LANGUAGE,
     }
 }
 

@@ -155,7 +155,11 @@ impl<'a> Interrupt<'a> {
         Self { check: &|| Ok(()), room: usize::MAX }
     }
 
-    pub(crate) fn check(self) -> Result<()> {
+    /// Asks whether it is still wanted.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn check(self) -> Result<()> {
         (self.check)()
     }
 
@@ -227,6 +231,11 @@ impl Function {
             return Ok(Value::Null);
         }
         (self.code)(call, args)
+    }
+
+    /// A function that is not of this crate, and not in its registry; `None` if that is no signature.
+    pub fn native(signature: &'static str, strict: bool, volatility: Volatility, code: Code) -> Option<Self> {
+        Some(Self { strict, volatility, ..parse_signature(signature, code)? })
     }
 
     /// Whether it is an operator.

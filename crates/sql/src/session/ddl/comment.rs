@@ -84,13 +84,10 @@ impl<E: Engine> Session<E> {
                 self.comment_on_role(role, comment.text.as_deref())?;
                 return Ok(Tag::plain("COMMENT"));
             }
-            Subject::Extension(name) if super::extension::is_built_in(name) => {
-                // it has the one that PostgreSQL gives it
-                return Ok(Tag::plain("COMMENT"));
-            }
             Subject::Extension(name) => {
-                let what = format!("extension \"{name}\" does not exist");
-                return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
+                self.begin_change()?;
+                self.comment_on_extension(name, comment.text.as_deref())?;
+                return Ok(Tag::plain("COMMENT"));
             }
             Subject::Other => {
                 let what = "comments are kept for tables, views, sequences, indexes, columns, constraints, functions, triggers and roles only";

@@ -5,6 +5,7 @@
 //! rows.
 
 mod alter;
+mod callers;
 mod comment;
 mod constraint;
 mod create;
@@ -15,7 +16,7 @@ mod drop;
 mod enums;
 mod exclusion;
 mod expression;
-mod extension;
+mod extensions;
 mod follow;
 mod generated;
 mod grants;
@@ -81,7 +82,6 @@ impl<E: Engine> Session<E> {
                 self.create_schema(schema_name, *if_not_exists)?
             }
             Statement::AlterSchema(alter) => self.alter_schema(alter)?,
-            Statement::CreateExtension(create) => self.create_extension(create)?,
             other => {
                 return Err(SqlError::unsupported(format!("{} is not supported", words_of(other)))
                     .hint("docs/compatibility.md says what is."));

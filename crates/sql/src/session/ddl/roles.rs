@@ -422,6 +422,9 @@ impl<E: Engine> Session<E> {
         if let Some(desc) = catalog.enum_of(object) {
             return format!("type {}", seen(&desc.schema, &desc.name));
         }
+        if let Some(desc) = catalog.extension_of_oid(object) {
+            return format!("extension {}", desc.name);
+        }
         if catalog.is_database(object) {
             return format!("database {}", self.state.name_of_database(object));
         }
@@ -475,6 +478,8 @@ impl<E: Engine> Session<E> {
                 self.drop_routine(&desc, cascade, &mut cascaded)?;
             } else if let Some(desc) = self.state.catalog.enum_of(*object).cloned() {
                 self.drop_enum(&desc, cascade, &mut cascaded)?;
+            } else if let Some(desc) = self.state.catalog.extension_of_oid(*object).cloned() {
+                self.drop_extension(&desc, cascade, &mut cascaded)?;
             } else if let Some(name) = self.state.catalog.schema_of(*object) {
                 schemas.push(name);
             }

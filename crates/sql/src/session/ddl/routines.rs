@@ -384,6 +384,7 @@ impl<E: Engine> Session<E> {
                 found => found?,
             };
             self.check_may_drop(found.oid, &found.schema)?;
+            self.check_no_member(found.oid, &format!("{} {}", found.kind.word(), self.signature_of(&found)))?;
             self.drop_routine(&found, drop.cascade, &mut cascaded)?;
         }
         self.tell_of_cascade(&cascaded);
@@ -406,6 +407,15 @@ impl<E: Engine> Session<E> {
         }
         let what = format!("{} {}", desc.kind.word(), self.signature_of(desc));
         for table in self.state.catalog.tables().cloned().collect::<Vec<_>>() {
+            if let Some(user) = self.kept_call(&table, desc)? {
+                return Err(match cascade {
+                    false => depends(&what, &user),
+                    true => SqlError::unsupported(format!(
+                        "{user} would have to go with {what}, which is not supported"
+                    ))
+                    .hint("Drop it before."),
+                });
+            }
             let calls = |trigger: &&scaledb_catalog::TriggerDesc| trigger.function == desc.oid;
             let mut changed = (*table).clone();
             for trigger in table.triggers.iter().filter(calls) {
@@ -470,21 +480,6 @@ impl<E: Engine> Session<E> {
             self.drop_routine(&desc, true, cascaded)?;
         }
         Ok(())
-    }
-
-    /// Whether the default of a column calls a routine.
-    fn default_calls(&self, table: &Arc<TableDesc>, position: usize, desc: &RoutineDesc) -> Result<bool> {
-        let Some(text) = &table.columns[position].default else { return Ok(false) };
-        let named = crate::parse::lex::Lexer::new(text)
-            .any(|token| crate::parse::lex::name_of(token, text).as_deref() == Some(desc.name.as_str()));
-        if !named {
-            return Ok(false);
-        }
-        let table = self.unmade(table)?;
-        self.bind_kept_over(&table, |binder| {
-            binder.default(&table, position)?;
-            Ok(binder.relations.contains(&desc.oid))
-        })
     }
 
     /// The name of a routine with the types of its arguments: `f(integer)`.
@@ -554,6 +549,20 @@ impl<E: Engine> Session<E> {
         }))
     }
 
+    /// Puts a routine into another schema.
+    ///
+    /// # Errors
+    /// 42723; 0A000 if something kept names it.
+    pub(super) fn move_routine(&mut self, oid: u32, to: &str) -> Result<()> {
+        let Some(found) = self.state.catalog.routine(oid).cloned() else { return Ok(()) };
+        let users = self.calls_in_views(oid);
+        self.refuse_defaults(&found)?;
+        let desc = RoutineDesc { schema: to.to_owned(), ..(*found).clone() };
+        self.check_free_routine(&desc)?;
+        self.put_routine(desc);
+        self.let_calls_follow(users, &found, &found.name)
+    }
+
     /// COMMENT ON FUNCTION and its like.
     pub(super) fn comment_on_routine(
         &mut self,
@@ -604,6 +613,9 @@ impl<E: Engine> Session<E> {
                 if self.default_calls(table, position, desc)? {
                     return Err(refused(&format!("a default of table \"{}\"", table.name)));
                 }
+            }
+            if let Some(user) = self.kept_call(table, desc)? {
+                return Err(refused(&user));
             }
         }
         Ok(())

@@ -112,6 +112,7 @@ impl<E: Engine> Session<E> {
             self.move_relation(&relation, to)?;
         }
         self.move_routines(from, to)?;
+        self.move_extensions(from, to);
         self.edit_catalog(|catalog| catalog.remove_schema(from));
         self.check_kept(&moved)
     }
@@ -164,8 +165,12 @@ impl<E: Engine> Session<E> {
             .map(|relation| format!("{} {}", relation.kind(), self.seen(name, relation.name())))
             .collect();
         named.extend(enums.iter().map(|desc| format!("type {}", self.seen(name, &desc.name))));
+        let extensions: Vec<_> =
+            self.state.catalog.extensions().filter(|desc| desc.schema == name).cloned().collect();
+        named.extend(extensions.iter().map(|desc| format!("extension {}", quoted(&desc.name))));
+        let routines = self.state.catalog.routines().filter(|desc| desc.schema == name);
         let routines: Vec<_> =
-            self.state.catalog.routines().filter(|desc| desc.schema == name).cloned().collect();
+            routines.filter(|desc| self.state.catalog.extension_of(desc.oid).is_none()).cloned().collect();
         named.extend(routines.iter().map(|desc| {
             let signature = self.signature_of(desc);
             let found = self.state.path.iter().any(|known| known == name);
@@ -181,6 +186,9 @@ impl<E: Engine> Session<E> {
         }
         cascaded.extend(named);
         let together: Vec<u32> = relations.iter().map(Relation::oid).collect();
+        for desc in &extensions {
+            cascaded.extend(self.remove_extension(desc)?.into_iter().map(|(user, _)| user));
+        }
         for routine in &routines {
             self.drop_routine(routine, true, cascaded)?;
         }

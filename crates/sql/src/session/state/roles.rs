@@ -6,8 +6,8 @@ use crate::plan::Plan;
 use crate::plan::needs::Need;
 use crate::session::settings::Settings;
 use scaledb_catalog::{
-    Catalog, Language, OWNER, ObjectKind, PLPGSQL_LANGUAGE, PUBLIC, PUBLIC_SCHEMA, Privileges, Relation,
-    RoutineDesc, RoutineKind, SIGNAL_BACKEND, SQL_LANGUAGE,
+    C_LANGUAGE, Catalog, Language, OWNER, ObjectKind, PLPGSQL_LANGUAGE, PUBLIC, PUBLIC_SCHEMA, Privileges,
+    Relation, RoutineDesc, RoutineKind, SIGNAL_BACKEND, SQL_LANGUAGE,
 };
 use scaledb_engine::Engine;
 use scaledb_locks::Mode;
@@ -107,6 +107,7 @@ impl<E: Engine> SessionState<E> {
         let (oid, name) = match language {
             Language::Sql => (SQL_LANGUAGE, "sql"),
             Language::PlPgSql => (PLPGSQL_LANGUAGE, "plpgsql"),
+            Language::C => (C_LANGUAGE, "c"),
         };
         let asked = Privileges::USAGE;
         if self.catalog.privileges(self.identity.current(), ObjectKind::Language, oid, asked) == asked {

@@ -1,6 +1,6 @@
 //! `pg_available_extensions`: what CREATE EXTENSION takes. `plpgsql` is always there.
 
-use super::pg_extension::{BTREE_GIST_COMMENT, needs_btree_gist};
+use super::pg_extension::extensions;
 use crate::system::Facts;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
@@ -15,13 +15,17 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    let needs = needs_btree_gist(facts.catalog());
-    let available =
-        [("btree_gist", "1.7", BTREE_GIST_COMMENT), ("plpgsql", "1.0", "PL/pgSQL procedural language")];
-    let rows = available.into_iter().map(|(name, version, comment)| {
-        let row = Row::empty(&TABLE).text("name", name).text("default_version", version);
-        let row = row.text("comment", comment);
-        if name == "plpgsql" || needs { row.text("installed_version", version) } else { row }
+    let installed = extensions(facts.catalog());
+    let row = |name: &str, version: &str, comment: &str| {
+        Row::empty(&TABLE).text("name", name).text("default_version", version).text("comment", comment)
+    };
+    let plpgsql = row("plpgsql", "1.0", "PL/pgSQL procedural language").text("installed_version", "1.0");
+    let others = scaledb_extensions::ALL.iter().map(|extension| {
+        let row = row(extension.name, extension.version, extension.comment);
+        match installed.iter().find(|desc| desc.name == extension.name) {
+            Some(desc) => row.text("installed_version", &desc.version),
+            None => row,
+        }
     });
-    Ok(rows.collect())
+    Ok(others.chain([plpgsql]).collect())
 }

@@ -5,8 +5,8 @@
 use super::pg_attrdef::defaults;
 use crate::system::Facts;
 use crate::system::oids::{
-    PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC, PG_REWRITE, PG_TRIGGER, PG_TYPE, SCHEMAS,
-    row_type, rule_of, schema_oid,
+    PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_REWRITE, PG_TRIGGER,
+    PG_TYPE, SCHEMAS, row_type, rule_of, schema_oid,
 };
 use crate::system::printed::sequence_of;
 use crate::system::seen::{Object, objects_of};
@@ -36,6 +36,9 @@ const AUTO: u8 = b'a';
 /// The dependent is a part.
 const INTERNAL: u8 = b'i';
 
+/// The dependent came with an extension.
+const OF_EXTENSION: u8 = b'e';
+
 struct Depends<'c> {
     catalog: &'c Catalog,
     rows: Vec<Row>,
@@ -59,6 +62,11 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     }
     catalog.enums().for_each(|desc| depends.of_enum(desc));
     catalog.routines().for_each(|desc| depends.routine(desc));
+    for desc in catalog.extensions() {
+        let own = (PG_EXTENSION, desc.oid, 0);
+        depends.within(own, &desc.schema);
+        desc.members.iter().for_each(|member| depends.on((PG_PROC, *member, 0), own, OF_EXTENSION));
+    }
     Ok(depends.rows)
 }
 

@@ -1,11 +1,14 @@
 //! `pg_description`: what COMMENT ON has said.
 
-use super::pg_extension::{self, BTREE_GIST, BTREE_GIST_COMMENT, needs_btree_gist};
+use super::pg_extension::{PLPGSQL, extensions};
 use crate::system::Facts;
-use crate::system::oids::{PG_CLASS, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC, PG_TRIGGER, schema_oid};
+use crate::system::oids::{
+    PG_CLASS, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_TRIGGER, schema_oid,
+};
 use crate::system::table::{Row, SystemCatalog};
-use scaledb_catalog::{About, Catalog, PUBLIC, Relation};
+use scaledb_catalog::{About, Catalog, ExtensionDesc, PUBLIC, Relation};
 use scaledb_types::{Result, Type};
+use std::sync::Arc;
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
@@ -17,15 +20,25 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
-    Ok(comments(catalog)
-        .map(|comment| {
-            Row::of(&TABLE)
-                .oid("objoid", comment.oid)
-                .oid("classoid", comment.class)
-                .int4("objsubid", comment.column)
-                .text("description", comment.text)
-        })
-        .collect())
+    let row = |oid: u32, class: u32, column: i32, text: &str| {
+        Row::of(&TABLE)
+            .oid("objoid", oid)
+            .oid("classoid", class)
+            .int4("objsubid", column)
+            .text("description", text)
+    };
+    let mut rows: Vec<Row> = comments(catalog)
+        .map(|comment| row(comment.oid, comment.class, comment.column, comment.text))
+        .collect();
+    rows.push(row(PLPGSQL, PG_EXTENSION, 0, "PL/pgSQL procedural language"));
+    let unasked = |desc: &&Arc<ExtensionDesc>| catalog.extension(&desc.name).is_none();
+    rows.extend(
+        extensions(catalog)
+            .iter()
+            .filter(unasked)
+            .filter_map(|desc| Some(row(desc.oid, PG_EXTENSION, 0, desc.comment.as_deref()?))),
+    );
+    Ok(rows)
 }
 
 /// What COMMENT ON has said.
@@ -76,11 +89,9 @@ pub(in crate::system) fn comments(catalog: &Catalog) -> impl Iterator<Item = Com
         column: 0,
         text: "standard public schema",
     });
-    let extension = needs_btree_gist(catalog).then_some(Comment {
-        oid: BTREE_GIST,
-        class: pg_extension::TABLE.oid,
-        column: 0,
-        text: BTREE_GIST_COMMENT,
+    let of_extensions = catalog.extensions().filter_map(|desc| {
+        let text = desc.comment.as_deref()?;
+        Some(Comment { oid: desc.oid, class: PG_EXTENSION, column: 0, text })
     });
-    of_relations.chain(of_routines).chain(of_triggers).chain(public).chain(extension)
+    of_relations.chain(of_routines).chain(of_triggers).chain(public).chain(of_extensions)
 }

@@ -1,15 +1,18 @@
-//! `pg_extension`: what PostgreSQL would need an extension for, so that pg_dump writes it down.
+//! `pg_extension`: the extensions that the database has, and what PostgreSQL would need one for, so that pg_dump writes
+//! it down.
 
 use crate::system::Facts;
 use crate::system::oids::{OWNER, schema_oid};
 use crate::system::table::{OIDS, Row, SystemCatalog, TEXTS};
-use scaledb_catalog::{Catalog, PUBLIC, TableDesc};
+use scaledb_catalog::{Catalog, ExtensionDesc, PUBLIC, TableDesc};
 use scaledb_types::{Result, Type};
+use std::sync::Arc;
 
-/// The oid of `btree_gist`, which is beyond all that the catalog gives: pg_dump leaves out those below 16,384.
-pub(super) const BTREE_GIST: u32 = 7 << 29;
-/// What PostgreSQL says of it.
-pub(super) const BTREE_GIST_COMMENT: &str = "support for indexing common datatypes in GiST";
+/// The oid of a `btree_gist` that nobody has added, which is beyond all that the catalog gives: pg_dump leaves out
+/// those below 16,384.
+const BTREE_GIST: u32 = 7 << 29;
+/// The oid of `plpgsql`, as in PostgreSQL.
+pub(super) const PLPGSQL: u32 = 13_569;
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
@@ -22,7 +25,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 /// Whether some EXCLUDE constraint compares columns that are no ranges, for which PostgreSQL's gist has no operators.
-pub(super) fn needs_btree_gist(catalog: &Catalog) -> bool {
+fn needs_btree_gist(catalog: &Catalog) -> bool {
     let of_table = |table: &TableDesc| {
         table.indexes.iter().any(|index| {
             let compares = |overlaps: bool| index.columns.len() > usize::from(overlaps);
@@ -32,18 +35,40 @@ pub(super) fn needs_btree_gist(catalog: &Catalog) -> bool {
     catalog.has_public() && catalog.tables().any(|table| of_table(table))
 }
 
+/// The extensions of a database that PostgreSQL would have, but for PL/pgSQL.
+pub(super) fn extensions(catalog: &Catalog) -> Vec<Arc<ExtensionDesc>> {
+    let mut all: Vec<_> = catalog.extensions().cloned().collect();
+    if let Some(extension) = scaledb_extensions::extension("btree_gist")
+        && catalog.extension(extension.name).is_none()
+        && needs_btree_gist(catalog)
+    {
+        all.push(Arc::new(ExtensionDesc {
+            oid: BTREE_GIST,
+            name: extension.name.to_owned(),
+            schema: PUBLIC.to_owned(),
+            version: extension.version.to_owned(),
+            members: Vec::new(),
+            comment: Some(extension.comment.to_owned()),
+        }));
+    }
+    all
+}
+
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
-    if !needs_btree_gist(catalog) {
-        return Ok(Vec::new());
-    }
-    Ok(vec![
+    let row = |oid: u32, name: &str, owner: u32, schema: u32, version: &str| {
         Row::of(&TABLE)
-            .oid("oid", BTREE_GIST)
-            .text("extname", "btree_gist")
-            .oid("extowner", OWNER)
-            .oid("extnamespace", schema_oid(catalog, PUBLIC))
-            .flag("extrelocatable", true)
-            .text("extversion", "1.7"),
-    ])
+            .oid("oid", oid)
+            .text("extname", name)
+            .oid("extowner", owner)
+            .oid("extnamespace", schema)
+            .flag("extrelocatable", name != "plpgsql")
+            .text("extversion", version)
+    };
+    let mut rows = vec![row(PLPGSQL, "plpgsql", OWNER, schema_oid(catalog, "pg_catalog"), "1.0")];
+    rows.extend(extensions(catalog).iter().map(|desc| {
+        let schema = schema_oid(catalog, &desc.schema);
+        row(desc.oid, &desc.name, catalog.owner_of(desc.oid), schema, &desc.version)
+    }));
+    Ok(rows)
 }

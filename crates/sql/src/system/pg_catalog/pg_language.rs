@@ -5,6 +5,7 @@ use crate::system::oids::OWNER;
 use crate::system::privileges::changed;
 use crate::system::routines::PLPGSQL;
 use crate::system::table::{Row, SystemCatalog};
+use scaledb_catalog::C_LANGUAGE;
 use scaledb_types::{Base, Result, Type};
 
 #[rustfmt::skip]
@@ -18,11 +19,11 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 };
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    let each = [(12, "internal", false), (14, "sql", false), (PLPGSQL, "plpgsql", true)].into_iter();
-    let rows = each.map(|(oid, name, procedural)| {
+    let each = [(12, "internal"), (C_LANGUAGE, "c"), (14, "sql"), (PLPGSQL, "plpgsql")].into_iter();
+    let rows = each.map(|(oid, name)| {
         let row = Row::of(&TABLE).oid("oid", oid).text("lanname", name).oid("lanowner", OWNER);
         let row = row.set("lanacl", changed(facts, oid));
-        row.flag("lanispl", procedural).flag("lanpltrusted", name != "internal")
+        row.flag("lanispl", oid == PLPGSQL).flag("lanpltrusted", matches!(name, "sql" | "plpgsql"))
     });
     Ok(rows.collect())
 }

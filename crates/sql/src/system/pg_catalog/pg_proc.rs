@@ -3,9 +3,9 @@
 use crate::system::Facts;
 use crate::system::oids::{OWNER, row_type, schema_oid, type_functions};
 use crate::system::privileges::changed;
-use crate::system::routines::{TRIGGER, language_oid};
+use crate::system::routines::{TRIGGER, language_oid, library};
 use crate::system::table::{OIDS, Row, SystemCatalog, vector};
-use scaledb_catalog::{ParameterMode, Returned, RoutineDesc, RoutineKind, Volatility};
+use scaledb_catalog::{Language, ParameterMode, Returned, RoutineDesc, RoutineKind, Volatility};
 use scaledb_types::{Array, Base, Result, Type, Value};
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn row(facts: &dyn Facts, desc: &RoutineDesc) -> Row {
         Volatility::Volatile => b'v',
     };
     let given: Vec<Value> = desc.given().map(|parameter| Value::Oid(parameter.type_oid)).collect();
-    let mut row = Row::of(&TABLE)
+    let row = Row::of(&TABLE)
         .oid("oid", desc.oid)
         .text("proname", &desc.name)
         .oid("pronamespace", schema_oid(catalog, &desc.schema))
@@ -76,6 +76,10 @@ fn row(facts: &dyn Facts, desc: &RoutineDesc) -> Row {
         .oid("prorettype", returned)
         .set("proargtypes", vector(Type::OID, given))
         .text("prosrc", &desc.body);
+    let mut row = match desc.language {
+        Language::C => row.text("probin", &library(facts, desc)),
+        Language::Sql | Language::PlPgSql => row,
+    };
     if desc.returned().next().is_some() {
         let types = desc.parameters.iter().map(|parameter| Value::Oid(parameter.type_oid)).collect();
         let modes = desc.parameters.iter().map(|parameter| {
