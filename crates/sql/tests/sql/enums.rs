@@ -1,12 +1,11 @@
 //! Enum types beside other transactions, after a restart, in rows that are spilled, and as migrations change them.
 //! What statements answer otherwise is in `slt/enums.sql`.
 
-use crate::common::{code, failure, ok, run, session, text};
-use scaledb_acc::{Acc, Config, Durability};
+use crate::common::{code, failure, ok, opened, run, session, text};
+
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
 use scaledb_verify::disk::SimDisk;
-use std::sync::Arc;
 
 const MOOD: &str = "create type mood as enum ('sad', 'ok', 'happy'); \
                     create table t (id int primary key, m mood); \
@@ -304,12 +303,7 @@ on_each_engine!(
 #[test]
 fn types_are_there_after_a_restart() {
     let disk = SimDisk::new(1).recording();
-    let open = |disk: &SimDisk| {
-        let durability = Durability { recovery_threads: 1, ..Durability::new(Arc::new(disk.clone())) };
-        let config = Config { durability: Some(durability), ..Config::default() };
-        Database::open(Acc::open(config).expect("the directory opens")).expect("the catalog is read")
-    };
-    let db = open(&disk);
+    let db = opened(&disk);
     let s = &mut session(&db);
     ok(s, MOOD);
     ok(
@@ -320,7 +314,7 @@ fn types_are_there_after_a_restart() {
     ok(s, "alter type mood rename value 'sad' to 'blue'; insert into t values (4, 'ok')");
     db.engine().close().expect("it is closed");
     drop(db);
-    let db = open(&disk);
+    let db = opened(&disk);
     let s = &mut session(&db);
     assert_eq!(text(s, "select id, m from t order by m"), "1|blue 4|ok 3|fine 2|happy");
     assert_eq!(text(s, "select id from t where m >= 'fine' order by id"), "2 3");

@@ -1,13 +1,11 @@
 //! EXCLUDE constraints beside other transactions, over a restart, and in messages. What statements answer is in
 //! `slt/exclusions.sql`.
 
-use crate::common::{code, failure, ok, run, session, text};
-use scaledb_acc::{Acc, Config, Durability};
+use crate::common::{code, failure, ok, opened, run, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
 use scaledb_sync::thread;
 use scaledb_verify::disk::SimDisk;
-use std::sync::Arc;
 
 const ROOMS: u64 = 3;
 const TABLE: &str = "create table booking (id int, room int, during int4range, \
@@ -156,13 +154,8 @@ fn ranges_may_pass_each_other_within_a_statement<E: Engine>(db: Database<E>) {
 #[test]
 fn a_constraint_survives_a_restart() {
     let disk = SimDisk::new(1).recording();
-    let open = || {
-        let durability = Durability { recovery_threads: 1, ..Durability::new(Arc::new(disk.clone())) };
-        let config = Config { durability: Some(durability), ..Config::default() };
-        Database::open(Acc::open(config).expect("the directory opens")).expect("the catalog is read")
-    };
     {
-        let db = open();
+        let db = opened(&disk);
         let s = &mut session(&db);
         ok(
             s,
@@ -172,7 +165,7 @@ fn a_constraint_survives_a_restart() {
         ok(s, "insert into r values (1, 1, 5, '[1.50,2.0)'), (2, 5, 9, '[3,4]')");
         ok(s, "insert into r values (3, 1, 5, null, true)");
     }
-    let db = open();
+    let db = opened(&disk);
     let s = &mut session(&db);
     assert_eq!(code(s, "insert into r values (4, 4, 6, null)"), "23P01");
     assert_eq!(code(s, "update r set off = false"), "23P01");

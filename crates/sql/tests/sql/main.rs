@@ -16,6 +16,7 @@ mod enums;
 mod exclusions;
 mod explain;
 mod expressions;
+mod extensions;
 mod generated;
 mod hostile;
 mod isolation;

@@ -2,14 +2,12 @@
 //! answer is in `slt/functions.sql` and `slt/triggers.sql`.
 
 use crate::common::steps::Client;
-use crate::common::{code, failure, ok, run, session, text};
+use crate::common::{code, failure, ok, opened, run, session, text};
 use proptest::prelude::*;
-use scaledb_acc::{Acc, Config, Durability};
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Step};
 use scaledb_sync::thread;
 use scaledb_verify::disk::SimDisk;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const TRANSFER: &str = "create function transfer(f int, t int, amount int) returns int language plpgsql as $$ \
@@ -435,12 +433,7 @@ fn what_is_undone_is_undone<E: Engine>(db: Database<E>) {
 #[test]
 fn routines_are_there_after_a_restart() {
     let disk = SimDisk::new(1).recording();
-    let open = |disk: &SimDisk| {
-        let durability = Durability { recovery_threads: 1, ..Durability::new(Arc::new(disk.clone())) };
-        let config = Config { durability: Some(durability), ..Config::default() };
-        Database::open(Acc::open(config).expect("the directory opens")).expect("the catalog is read")
-    };
-    let db = open(&disk);
+    let db = opened(&disk);
     accounts(&db);
     let s = &mut session(&db);
     ok(s, "create function gone() returns int language sql as 'select 1'; drop function gone()");
@@ -454,7 +447,7 @@ fn routines_are_there_after_a_restart() {
     ok(s, "create procedure p(a int, inout b int default 7) language sql as 'select a + b'");
     db.engine().close().expect("it is closed");
     drop(db);
-    let db = open(&disk);
+    let db = opened(&disk);
     let s = &mut session(&db);
     assert_eq!(text(s, "select transfer(1, 2, 30)"), "70");
     ok(s, "insert into acc values (10, 21), (11, 2000)");

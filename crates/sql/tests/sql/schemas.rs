@@ -1,11 +1,9 @@
 //! Schemas beside other transactions and after a restart. What statements answer otherwise is in `slt/schemas.sql`.
 
-use crate::common::{code, failure, ok, run, session, text};
-use scaledb_acc::{Acc, Config, Durability};
+use crate::common::{code, failure, ok, opened, run, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
 use scaledb_verify::disk::SimDisk;
-use std::sync::Arc;
 
 const TWO: &str = "create schema app; create table public.t (n int); insert into public.t values (1); \
                    create table public.log (what int)";
@@ -204,12 +202,7 @@ on_each_engine!(
 #[test]
 fn schemas_are_there_after_a_restart() {
     let disk = SimDisk::new(1).recording();
-    let open = |disk: &SimDisk| {
-        let durability = Durability { recovery_threads: 1, ..Durability::new(Arc::new(disk.clone())) };
-        let config = Config { durability: Some(durability), ..Config::default() };
-        Database::open(Acc::open(config).expect("the directory opens")).expect("the catalog is read")
-    };
-    let db = open(&disk);
+    let db = opened(&disk);
     let s = &mut session(&db);
     ok(
         s,
@@ -222,7 +215,7 @@ fn schemas_are_there_after_a_restart() {
     ok(s, "drop schema gone; drop schema public cascade");
     db.engine().close().expect("it is closed");
     drop(db);
-    let db = open(&disk);
+    let db = opened(&disk);
     let s = &mut session(&db);
     assert_eq!(text(s, "select * from app.v"), "1|ok");
     assert_eq!(text(s, "insert into app.t default values returning id > 1, m"), "t|ok");
@@ -233,7 +226,7 @@ fn schemas_are_there_after_a_restart() {
     ok(s, "create schema public; create table t (n int); create schema later");
     db.engine().close().expect("it is closed");
     drop(db);
-    let db = open(&disk);
+    let db = opened(&disk);
     let s = &mut session(&db);
     assert_eq!(text(s, "select 't'::regclass"), "t");
     let oids =

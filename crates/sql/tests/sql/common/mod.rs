@@ -3,11 +3,20 @@
 pub(crate) mod serial;
 pub(crate) mod steps;
 
-use scaledb_acc::Acc;
+use scaledb_acc::{Acc, Config, Durability};
 use scaledb_cicada::Cicada;
 use scaledb_engine::Engine;
 use scaledb_sql::{Column, CopyInfo, Database, RowSink, Session, Tag};
 use scaledb_types::{Env, Result, SqlError, Type, Value};
+use scaledb_verify::disk::SimDisk;
+use std::sync::Arc;
+
+/// The database on a disk.
+pub(crate) fn opened(disk: &SimDisk) -> Database<Acc> {
+    let durability = Durability { recovery_threads: 1, ..Durability::new(Arc::new(disk.clone())) };
+    let config = Config { durability: Some(durability), ..Config::default() };
+    Database::open(Acc::open(config).expect("the directory opens")).expect("the catalog is read")
+}
 
 /// What a statement has answered.
 #[derive(Debug, Default)]
