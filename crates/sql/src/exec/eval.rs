@@ -1,6 +1,7 @@
 //! Evaluating expressions.
 
 use super::{Exec, weight};
+use crate::memory::Memory;
 use crate::plan::Slot;
 use crate::plan::expr::{Compare, Expr, Test};
 use scaledb_engine::Worker;
@@ -23,7 +24,7 @@ pub(crate) fn compare(op: Compare, left: &Value, right: &Value) -> Value {
 
 /// The truth of IS NULL and its kin.
 #[inline]
-fn passes(test: Test, value: &Value) -> bool {
+pub(super) fn passes(test: Test, value: &Value) -> bool {
     match test {
         Test::Null => value.is_null(),
         Test::NotNull => !value.is_null(),
@@ -270,13 +271,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 function.call_within(env, &values, interrupt)
             }
         }?;
-        // large values are made by functions: those that rows and clients bring have limits of their own
-        match &value {
-            Value::Text(text) => self.memory.admit(text.len())?,
-            Value::Bytea(bytes) => self.memory.admit(bytes.len())?,
-            Value::Array(_) | Value::Record(_) => self.memory.admit(weight(&value))?,
-            _ => {}
-        }
+        admit(&self.memory, &value)?;
         Ok(value)
     }
 
@@ -288,6 +283,21 @@ impl<'a, W: Worker> Exec<'a, W> {
         // of several, those behind one that is not true are not computed
         let conditions = if let Expr::And(list) = expr { list } else { std::slice::from_ref(expr) };
         self.hold(conditions)
+    }
+}
+
+/// Refuses a value that is too large. Functions make such values: those that rows and clients bring have limits of their
+/// own.
+///
+/// # Errors
+/// 53200.
+#[inline]
+pub(super) fn admit(memory: &Memory<'_>, value: &Value) -> Result<()> {
+    match value {
+        Value::Text(text) => memory.admit(text.len()),
+        Value::Bytea(bytes) => memory.admit(bytes.len()),
+        Value::Array(_) | Value::Record(_) => memory.admit(weight(value)),
+        _ => Ok(()),
     }
 }
 

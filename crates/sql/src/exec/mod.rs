@@ -23,6 +23,7 @@ pub(crate) mod measure;
 mod membership;
 pub(crate) mod modify_table;
 mod nested_loop;
+pub(crate) mod of_params;
 mod pipelined;
 pub(crate) mod project_set;
 mod references;

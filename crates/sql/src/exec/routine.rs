@@ -4,6 +4,7 @@
 //! written, and are undone with it. A statement that is run again after a conflict calls them again.
 
 use super::context::HostMark;
+use super::of_params::OverParams;
 use super::{Exec, Flow};
 use crate::api::Severity;
 use crate::memory::row_weight;
@@ -143,13 +144,11 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// The value of an expression that reads no table: most of those in a body are like that.
     fn simple_value(&mut self, plan: &Plan, expr: &Expr, params: &[Value]) -> Result<Value> {
-        match expr {
-            Expr::Const(value) => return Ok(value.clone()),
-            Expr::Param(number) => return Ok(params[*number].clone()),
-            _ => {}
-        }
         let context = self.context;
         context.host.note_uses(plan);
+        if let Some(value) = (OverParams { context, memory: &self.memory, params }).value(expr)? {
+            return Ok(value.into_owned());
+        }
         let Some(worker) = self.worker.as_deref_mut() else {
             return Err(SqlError::internal("a function is called within a scan"));
         };
