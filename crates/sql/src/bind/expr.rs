@@ -4,6 +4,7 @@ use super::literal::literal_text;
 use super::names::{fold, split};
 use super::{Binder, Typed, unsupported};
 use crate::functions::RowForm;
+use crate::parse::collation;
 use crate::plan::expr::{Ask, Compare, Expr, Test};
 use scaledb_types::cast::Context;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -131,7 +132,11 @@ impl Binder<'_> {
             | Ast::Overlay { .. }
             | Ast::AtTimeZone { .. } => self.special_call(ast),
             // text compares by bytes whatever the collation
-            Ast::Collate { expr, .. } => self.expr(expr),
+            Ast::Collate { expr, .. } => {
+                let typed = self.expr(expr)?;
+                collation::check_type(typed.ty)?;
+                Ok(typed)
+            }
             Ast::Array(array) => self.array(&array.elem),
             Ast::CompoundFieldAccess { root, access_chain } => self.accesses(root, access_chain),
             Ast::Prefixed { value, .. } => self.expr(value),

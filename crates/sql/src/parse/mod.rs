@@ -5,6 +5,7 @@ pub(crate) mod alter_sequence;
 pub(crate) mod alter_table;
 pub(crate) mod alter_type;
 pub(crate) mod alter_view;
+pub(crate) mod collation;
 pub(crate) mod comment;
 pub(crate) mod copy;
 pub(crate) mod create_as;
@@ -94,6 +95,7 @@ pub(crate) fn statement(text: &str) -> Result<Statement> {
         let statement = parser.parse_statement().map_err(|error| error_of(error, text))?;
         expect_end(&parser, text)?;
         reserved::check(&statement, text)?;
+        collation::check(text)?;
         select_into::rewrite(statement)
     });
     statement.map_err(|error| {

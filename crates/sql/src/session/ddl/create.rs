@@ -215,6 +215,7 @@ impl<E: Engine> Session<E> {
         for option in &column.options {
             match &option.option {
                 ColumnOption::Null => nullable = true,
+                ColumnOption::Collation(_) => parse::collation::check_type(ty)?,
                 ColumnOption::NotNull => described.not_null = true,
                 ColumnOption::Default(_) if described.default.is_some() => {
                     return twice("multiple default values");
