@@ -317,6 +317,9 @@ impl<E: Engine> SqlSession<E> {
             let severity = match notice.severity {
                 scaledb_sql::Severity::Warning => Severity::Warning,
                 scaledb_sql::Severity::Notice => Severity::Notice,
+                scaledb_sql::Severity::Info => Severity::Info,
+                scaledb_sql::Severity::Log => Severity::Log,
+                scaledb_sql::Severity::Debug => Severity::Debug,
             };
             reply.notice(&Report { severity, fields: notice.fields.into_fields() });
         }

@@ -176,13 +176,19 @@ impl Status {
     }
 }
 
-/// How serious a notice is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How serious a notice is, in the order of `client_min_messages`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Something may be wrong.
-    Warning,
+    /// Something is for those who look for a mistake.
+    Debug,
+    /// Something is for who runs the server.
+    Log,
     /// Something is worth knowing.
     Notice,
+    /// Something may be wrong.
+    Warning,
+    /// Something was asked for: it is told whatever `client_min_messages` is.
+    Info,
 }
 
 /// What a statement says beside its result.

@@ -69,6 +69,9 @@ impl Local {
             let severity = match notice.severity {
                 Severity::Warning => pgwire::Severity::Warning,
                 Severity::Notice => pgwire::Severity::Notice,
+                Severity::Info => pgwire::Severity::Info,
+                Severity::Log => pgwire::Severity::Log,
+                Severity::Debug => pgwire::Severity::Debug,
             };
             receiver.notice(&report(severity, notice.fields));
         }

@@ -54,7 +54,6 @@ impl<R: Runner> Interpreter<'_, '_, R> {
         let unnamed = || state.map(|state| state.as_str().to_owned());
         let message = message.or(named).or_else(unnamed).unwrap_or_else(|| "unhandled exception".to_owned());
         let (severity, default) = match raise.level {
-            Level::Unheard => return Ok(()),
             Level::Exception => {
                 let fields = error.fields_mut();
                 fields.code = state.unwrap_or(SqlState::RAISE_EXCEPTION);
@@ -62,7 +61,10 @@ impl<R: Runner> Interpreter<'_, '_, R> {
                 return Err(error);
             }
             Level::Warning => (Severity::Warning, SqlState::WARNING),
-            Level::Info | Level::Notice => (Severity::Notice, SqlState::SUCCESSFUL_COMPLETION),
+            Level::Notice => (Severity::Notice, SqlState::SUCCESSFUL_COMPLETION),
+            Level::Info => (Severity::Info, SqlState::SUCCESSFUL_COMPLETION),
+            Level::Log => (Severity::Log, SqlState::SUCCESSFUL_COMPLETION),
+            Level::Debug => (Severity::Debug, SqlState::SUCCESSFUL_COMPLETION),
         };
         let fields = error.fields_mut();
         fields.code = state.unwrap_or(default);

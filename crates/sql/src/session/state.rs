@@ -233,12 +233,14 @@ impl<E: Engine> SessionState<E> {
     /// Keeps a notice for the client.
     pub(crate) fn notice(&self, severity: Severity, fields: SqlError) {
         let least = self.settings.borrow().get("client_min_messages").unwrap_or_default().to_owned();
-        let heard = match least.as_str() {
-            "error" | "fatal" | "panic" => false,
-            "warning" => severity == Severity::Warning,
-            _ => true,
+        let least = match least.as_str() {
+            "error" | "fatal" | "panic" => Severity::Info,
+            "warning" => Severity::Warning,
+            "log" => Severity::Log,
+            "debug5" | "debug4" | "debug3" | "debug2" | "debug1" | "debug" => Severity::Debug,
+            _ => Severity::Notice,
         };
-        if !heard {
+        if severity < least {
             return;
         }
         self.notices.borrow_mut().push(Notice { severity, fields });

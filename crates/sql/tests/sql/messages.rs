@@ -184,3 +184,20 @@ fn what_goes_with_what_was_dropped_is_told() {
     ok(&mut s, "alter table c drop constraint c_id_fkey");
     assert_eq!(told(&mut s, "drop table p cascade"), ["drop cascades to constraint same on table c/"]);
 }
+
+#[test]
+fn what_is_raised_is_heard_from_its_level_on() {
+    let db = acc();
+    let mut s = session(&db);
+    let raise = "do $$ begin raise debug 'd'; raise log 'l'; raise info 'i'; raise notice 'n'; raise warning 'w'; end $$";
+    for (least, heard) in [
+        ("debug1", &["Debug: d", "Log: l", "Info: i", "Notice: n", "Warning: w"][..]),
+        ("log", &["Log: l", "Info: i", "Notice: n", "Warning: w"]),
+        ("notice", &["Info: i", "Notice: n", "Warning: w"]),
+        ("warning", &["Info: i", "Warning: w"]),
+        ("error", &["Info: i"]),
+    ] {
+        ok(&mut s, &format!("set client_min_messages = {least}"));
+        assert_eq!(notices(&mut s, raise), heard, "{least}");
+    }
+}

@@ -168,11 +168,11 @@ pub(crate) enum Query {
 /// How serious RAISE is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// DEBUG and LOG: no client hears it.
-    Unheard,
-    Info,
+    Debug,
+    Log,
     Notice,
     Warning,
+    Info,
     Exception,
 }
 

@@ -14,8 +14,8 @@ impl Parser<'_> {
             return Ok(Step::Reraise);
         }
         let levels = [
-            ("debug", Level::Unheard),
-            ("log", Level::Unheard),
+            ("debug", Level::Debug),
+            ("log", Level::Log),
             ("info", Level::Info),
             ("notice", Level::Notice),
             ("warning", Level::Warning),
