@@ -1,6 +1,6 @@
 //! Evaluating expressions.
 
-use super::{Exec, weight};
+use super::{Exec, integers, weight};
 use crate::memory::Memory;
 use crate::plan::Slot;
 use crate::plan::expr::{Compare, Expr, Test};
@@ -89,6 +89,9 @@ impl<'a, W: Worker> Exec<'a, W> {
                 {
                     return Ok(Value::Numeric(Numeric::small(mantissa, scale)));
                 }
+                if let Some(value) = integers::call(expr, |expr| self.at_hand(expr)) {
+                    return Ok(value);
+                }
                 self.call(&call.0, &call.1)
             }
             Expr::Session(call) => {
@@ -139,6 +142,9 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn eval_compare(&mut self, op: Compare, left: &Expr, right: &Expr) -> Result<Value> {
         if let (Some(left), Some(right)) = (self.at_hand(left), self.at_hand(right)) {
             return Ok(compare(op, left, right));
+        }
+        if let Some(truth) = integers::comparison(op, left, right, |expr| self.at_hand(expr)) {
+            return Ok(Value::Bool(truth));
         }
         let left = self.eval(left)?;
         if left.is_null() {

@@ -14,6 +14,7 @@ pub(crate) mod eval;
 pub(crate) mod exclusion;
 mod gather;
 mod hash_join;
+mod integers;
 pub(crate) mod late;
 mod limit;
 pub(crate) mod lock;

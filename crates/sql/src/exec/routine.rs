@@ -11,9 +11,9 @@ use crate::memory::row_weight;
 use crate::plan::cache::{Action, Compiled, Held};
 use crate::plan::expr::Expr;
 use crate::plan::routine::has_columns;
-use crate::plan::{Kind, Node, Plan};
+use crate::plan::{Kind, Plan};
 use crate::routine::runner::{Ran, Runner};
-use crate::routine::{Finished, MAX_CALLS, Piece, run, too_deep};
+use crate::routine::{Finished, MAX_CALLS, Piece, Planned, run, too_deep};
 use scaledb_catalog::{Language, RoutineDesc};
 use scaledb_engine::{Savepoint, Worker};
 use scaledb_locks::{Mark, Mode, Tag};
@@ -147,7 +147,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let context = self.context;
         context.host.note_uses(plan);
         if let Some(value) = (OverParams { context, memory: &self.memory, params }).value(expr)? {
-            return Ok(value.into_owned());
+            return Ok(value);
         }
         let Some(worker) = self.worker.as_deref_mut() else {
             return Err(SqlError::internal("a function is called within a scan"));
@@ -261,12 +261,12 @@ impl<W: Worker> Runner for Exec<'_, W> {
         Ok(Ran { rows, affected })
     }
 
-    fn value(&mut self, compiled: &Held, params: &[Value]) -> Result<Value> {
-        let Action::Plan(plan) = &compiled.action else {
+    fn value(&mut self, piece: &Planned, params: &[Value]) -> Result<Value> {
+        let Action::Plan(plan) = &piece.held.action else {
             return Err(SqlError::internal("not an expression"));
         };
         let [expr] = &plan.output[..] else { return Err(SqlError::internal("not one expression")) };
-        if matches!(plan.root, Node::Result) && !expr.needs_worker() {
+        if piece.is_plain {
             return self.simple_value(plan, expr, params);
         }
         let (mut found, mut rows) = (Value::Null, 0);

@@ -35,6 +35,17 @@ enum Scalar {
     AllNull(bool),
 }
 
+/// A function of integers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Integers {
+    /// Of two int4.
+    Int4(fn(i32, i32) -> Result<i32>),
+    /// Of two int8.
+    Int8(fn(i64, i64) -> Result<i64>),
+    /// The cast from int4 to int8.
+    Widened,
+}
+
 /// How a row is one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowForm {
@@ -280,6 +291,24 @@ impl ScalarFn {
     pub(crate) fn exact(&self) -> Option<Exact> {
         match &*self.0 {
             Scalar::Function { function: Function { fast: Fast::Numeric(exact), .. }, .. } => Some(*exact),
+            _ => None,
+        }
+    }
+
+    /// What it is of integers, if it is such a function.
+    #[inline]
+    pub(crate) fn integers(&self) -> Option<Integers> {
+        match &*self.0 {
+            Scalar::Function { function, .. } => match function.fast {
+                Fast::Int4(code) => Some(Integers::Int4(code)),
+                Fast::Int8(code) => Some(Integers::Int8(code)),
+                _ => None,
+            },
+            Scalar::Cast(Cast { from: Type { base: Base::Int4, array: false, .. }, to, .. })
+                if to.base == Base::Int8 && !to.array =>
+            {
+                Some(Integers::Widened)
+            }
             _ => None,
         }
     }

@@ -54,6 +54,7 @@ pub(crate) fn run<R: Runner>(runner: &mut R, loaded: &Loaded, arguments: Vec<Val
         handling: Vec::new(),
         told: false,
         ticks: 0,
+        at_hand: Vec::new(),
     };
     call.frame.values[loaded.found] = Value::Bool(false);
     let flow = call.block(&loaded.program.block)?;
@@ -75,7 +76,12 @@ pub(super) struct Interpreter<'l, 'r, R> {
     /// The error that is on its way has the line that it comes from.
     told: bool,
     ticks: u32,
+    /// Pieces of SQL that have run, by their numbers: those of a call that goes on for long.
+    at_hand: Vec<Option<Arc<Planned>>>,
 }
+
+/// A call that has run so many statements keeps its pieces of SQL at hand.
+const LONG: u32 = 16;
 
 impl<'l, R: Runner> Interpreter<'l, '_, R> {
     pub(super) fn block(&mut self, block: &'l Block) -> Result<Flow<'l>> {
@@ -264,6 +270,11 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     /// A piece of SQL, compiled.
     pub(super) fn planned(&mut self, sql: &Sql, wanted: Wanted) -> Result<Arc<Planned>> {
         let generation = self.runner.generation();
+        if let Some(planned) = self.at_hand.get_mut(sql.number).and_then(Option::take)
+            && planned.generation == generation
+        {
+            return Ok(planned);
+        }
         if let Some(planned) = self.loaded.planned(sql, &self.frame.records)
             && planned.generation == generation
         {
@@ -281,17 +292,31 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         Ok(planned)
     }
 
+    /// Keeps a piece of SQL at hand, unless it is another one for other records.
+    #[inline]
+    fn have_at_hand(&mut self, sql: &Sql, planned: Arc<Planned>) {
+        if self.ticks < LONG || !planned.records.is_empty() {
+            return;
+        }
+        if self.at_hand.len() <= sql.number {
+            self.at_hand.resize(sql.number + 1, None);
+        }
+        self.at_hand[sql.number] = Some(planned);
+    }
+
     /// The value of an expression, as one of a type if one is given.
     pub(super) fn value(&mut self, sql: &Sql, to: Option<Type>) -> Result<Value> {
         let planned = self.planned(sql, Wanted::Value(to))?;
-        self.runner.value(&planned.held, &self.frame.values)
+        let value = self.runner.value(&planned, &self.frame.values);
+        self.have_at_hand(sql, planned);
+        value
     }
 
     /// The value of an expression, and its type.
     pub(super) fn typed(&mut self, sql: &Sql) -> Result<(Value, Type)> {
         let planned = self.planned(sql, Wanted::Value(None))?;
         let ty = planned.fields.first().map_or(Type::TEXT, |(_, ty)| *ty);
-        Ok((self.runner.value(&planned.held, &self.frame.values)?, ty))
+        Ok((self.runner.value(&planned, &self.frame.values)?, ty))
     }
 
     pub(super) fn holds(&mut self, sql: &Sql) -> Result<bool> {

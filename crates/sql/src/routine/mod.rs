@@ -22,6 +22,7 @@ mod raise;
 pub(crate) mod runner;
 
 use crate::parse::plpgsql::{NameConflicts, Program, Query, Return, Sql, Step};
+use crate::plan::Node;
 use crate::plan::cache::{Action, Compiled, Held};
 use crate::plan::routine::Fields;
 use scaledb_catalog::RoutineDesc;
@@ -109,6 +110,8 @@ pub(crate) struct Planned {
     pub(crate) held: Held,
     /// The records that it reads, and what they were.
     records: Vec<(usize, Assigned)>,
+    /// Whether it is an expression that reads no table, and neither has a subquery nor calls a routine.
+    pub(crate) is_plain: bool,
     /// What its rows have, for records that they are assigned to.
     pub(crate) fields: Arc<Fields>,
     /// The state of the catalog and the settings that it was compiled with, where these change while it runs.
@@ -190,7 +193,14 @@ impl Planned {
     fn new(held: Held, records: Vec<(usize, Assigned)>, generation: u64) -> Self {
         let columns = held.columns.iter().flatten();
         let fields = columns.map(|column| (column.name.clone(), column.ty)).collect();
-        Self { held, records, fields: Arc::new(fields), generation }
+        let is_plain = match &held.action {
+            Action::Plan(plan) => match &plan.output[..] {
+                [expr] => matches!(plan.root, Node::Result) && !expr.needs_worker(),
+                _ => false,
+            },
+            _ => false,
+        };
+        Self { held, records, is_plain, fields: Arc::new(fields), generation }
     }
 }
 

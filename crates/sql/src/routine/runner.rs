@@ -1,6 +1,6 @@
 //! What an interpreter needs of who runs its pieces of SQL.
 
-use super::Piece;
+use super::{Piece, Planned};
 use crate::api::Severity;
 use crate::plan::cache::{Compiled, Held};
 use scaledb_types::{Result, SqlError, Type, Value};
@@ -35,7 +35,7 @@ pub(crate) trait Runner {
     ///
     /// # Errors
     /// Its own.
-    fn value(&mut self, compiled: &Held, params: &[Value]) -> Result<Value>;
+    fn value(&mut self, piece: &Planned, params: &[Value]) -> Result<Value>;
 
     /// A value of one type as one of another, as an assignment has it.
     ///

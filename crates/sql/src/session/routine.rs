@@ -11,13 +11,12 @@ use crate::memory::{Memory, Reservation};
 use crate::parse::plpgsql::Program;
 use crate::parse::utility::Utility;
 use crate::patience::{DEADLOCK_ATTEMPTS, STATEMENT_ATTEMPTS, STATEMENT_PATIENCE, sleep_before};
+use crate::plan::Kind;
 use crate::plan::cache::{Action, Call, Compiled, Held};
-use crate::plan::{Kind, Node};
 use crate::routine::runner::{Ran, Runner};
-use crate::routine::{MAX_CALLS, Piece, load_block, row_of, run, too_deep};
+use crate::routine::{MAX_CALLS, Piece, Planned, load_block, row_of, run, too_deep};
 use scaledb_engine::Engine;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -39,13 +38,12 @@ impl<E: Engine> Session<E> {
         let Action::Plan(plan) = &compiled.action else { return Ok(None) };
         let [expr] = &plan.output[..] else { return Ok(None) };
         let depends = plan.whole_catalog || plan.needs.is_some() || !plan.relations.is_empty();
-        if depends || !matches!(plan.root, Node::Result) || params.len() < compiled.params.len() {
+        if depends || params.len() < compiled.params.len() {
             return Ok(None);
         }
         let context = self.context();
         let memory = Memory::new(context.budget, context.memory_limit, false);
-        let value = OverParams { context: &context, memory: &memory, params }.value(expr)?;
-        Ok(value.map(Cow::into_owned))
+        OverParams { context: &context, memory: &memory, params }.value(expr)
     }
 
     /// DO.
@@ -264,11 +262,14 @@ impl<E: Engine> Runner for Session<E> {
         }
     }
 
-    fn value(&mut self, compiled: &Held, params: &[Value]) -> Result<Value> {
+    fn value(&mut self, piece: &Planned, params: &[Value]) -> Result<Value> {
         self.refresh();
-        if let Some(value) = self.value_of_params(compiled, params)? {
+        if piece.is_plain
+            && let Some(value) = self.value_of_params(&piece.held, params)?
+        {
             return Ok(value);
         }
+        let compiled = &piece.held;
         let mut kept = Collected { rows: Vec::new(), most: 2, count: 0 };
         self.run_plan(compiled, params, false, Target::Rows(&mut kept))?;
         if kept.rows.len() > 1 {
