@@ -539,9 +539,69 @@ pub struct ViewDesc {
     /// Whether those who read it need privileges on what it reads, in place of its owner.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub security_invoker: bool,
+    /// Whether rows that are written through it must be rows of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_option: Option<CheckOption>,
+    /// The defaults of columns, as SQL, by the places of the columns, from 1, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub defaults: Vec<(i16, String)>,
+    /// The triggers, by name: they fire in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<TriggerDesc>,
     /// What COMMENT ON has said.
     #[serde(default)]
     pub comments: Vec<CommentDesc>,
+}
+
+/// Which conditions hold of rows that are written through a view: `WITH CHECK OPTION`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CheckOption {
+    /// That of the view itself.
+    Local,
+    /// Those of the views that it reads, too.
+    Cascaded,
+}
+
+impl CheckOption {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Cascaded => "cascaded",
+        }
+    }
+}
+
+impl ViewDesc {
+    /// The place of the column called `name`, from 0.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|(known, ..)| known == name)
+    }
+
+    /// The default of the column at a place, from 0.
+    pub fn default(&self, at: usize) -> Option<&str> {
+        let own = self.defaults.iter().find(|(number, _)| usize::try_from(*number) == Ok(at + 1));
+        own.map(|(_, text)| text.as_str())
+    }
+
+    /// A table without rows that has its columns, their defaults and its triggers.
+    pub fn as_table(&self) -> TableDesc {
+        let columns = (1_u16..).zip(&self.columns).map(|(number, (name, oid, typmod))| ColumnDesc {
+            default: self.default(usize::from(number - 1)).map(str::to_owned),
+            ..ColumnDesc::new(name.clone(), i16::try_from(number).unwrap_or(i16::MAX), *oid, *typmod)
+        });
+        TableDesc {
+            columns: columns.collect(),
+            next_attnum: i16::try_from(self.columns.len() + 1).unwrap_or(i16::MAX),
+            triggers: self.triggers.clone(),
+            ..TableDesc::new(self.oid, self.schema.clone(), self.name.clone())
+        }
+    }
+
+    /// Whether it says something of rows that are written through it.
+    pub fn is_written(&self) -> bool {
+        self.check_option.is_some() || !self.defaults.is_empty() || !self.triggers.is_empty()
+    }
 }
 
 /// A schema that somebody made; `public` and those of the system need no descriptor.
@@ -677,6 +737,9 @@ impl Relation {
             oids.extend(t.checks.iter().map(|c| c.oid));
             oids.extend(t.foreign_keys.iter().map(|f| f.oid));
             oids.extend(t.triggers.iter().map(|trigger| trigger.oid));
+        }
+        if let Self::View(view) = self {
+            oids.extend(view.triggers.iter().map(|trigger| trigger.oid));
         }
         oids
     }

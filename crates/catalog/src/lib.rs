@@ -1,12 +1,12 @@
 //! What the database contains: schemas, tables, indexes, constraints, triggers, sequences, views, enum types,
-//! routines, roles and what they may do, as descriptors.
+//! domains, routines, roles and what they may do, as descriptors.
 //!
 //! ```text
 //!   Catalog (a snapshot, immutable, shared)        Store (rows of the engine)
 //!   name ─► oid ─► Relation ─► TableDesc     ◄──►  #descriptors: oid, JSON
 //!                              SequenceDesc        #sequences:   oid, last value
 //!                              ViewDesc
-//!                  EnumDesc, Type
+//!                  EnumDesc, DomainDesc, Type
 //!                  SchemaDesc
 //!                  RoutineDesc, RoleDesc, AccessDesc
 //! ```
@@ -18,6 +18,7 @@
 mod access;
 mod databases;
 mod desc;
+mod domain;
 mod extensions;
 mod grants;
 mod materialized;
@@ -34,10 +35,11 @@ pub use access::{
 };
 pub use databases::DatabaseDesc;
 pub use desc::{
-    About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, EnumDesc, ExclusionDesc, ForeignKeyDesc,
-    Identity, IndexDesc, Initially, KeyColumn, LabelDesc, Placement, PredicateDesc, PrimaryKeyDesc, Relation,
-    SchemaDesc, SequenceDesc, Spread, TableDesc, ViewDesc,
+    About, Action, AddedColumn, CheckDesc, CheckOption, ColumnDesc, CommentDesc, EnumDesc, ExclusionDesc,
+    ForeignKeyDesc, Identity, IndexDesc, Initially, KeyColumn, LabelDesc, Placement, PredicateDesc,
+    PrimaryKeyDesc, Relation, SchemaDesc, SequenceDesc, Spread, TableDesc, ViewDesc,
 };
+pub use domain::{DomainCheckDesc, DomainDesc};
 pub use extensions::ExtensionDesc;
 pub use grants::{GrantError, with_owner};
 pub use materialized::MaterializedDesc;

@@ -34,6 +34,9 @@ impl TableDesc {
             path: own.path.clone(),
             known: own.known.clone(),
             security_invoker: false,
+            check_option: None,
+            defaults: Vec::new(),
+            triggers: Vec::new(),
             comments: Vec::new(),
         }))
     }

@@ -190,6 +190,8 @@ pub enum TriggerTiming {
     Before,
     /// When the statement has written all rows.
     After,
+    /// In the place of what would be done with a row of a view.
+    InsteadOf,
 }
 
 /// What a trigger fires on.

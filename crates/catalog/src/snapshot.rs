@@ -3,9 +3,11 @@
 use crate::access::{AccessDesc, RoleDesc};
 use crate::databases::DatabaseDesc;
 use crate::desc::{EnumDesc, ForeignKeyDesc, IndexDesc, Relation, SchemaDesc, TableDesc, ViewDesc};
+use crate::domain::DomainDesc;
 use crate::extensions::ExtensionDesc;
 use crate::routine::RoutineDesc;
 use scaledb_types::Type;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -39,6 +41,8 @@ pub struct Catalog {
     by_oid: BTreeMap<u32, Relation>,
     by_name: HashMap<(String, String), u32>,
     enums: BTreeMap<u32, (Arc<EnumDesc>, Type)>,
+    /// What one is over has a smaller oid.
+    domains: BTreeMap<u32, (Arc<DomainDesc>, Type)>,
     schemas: BTreeMap<String, Arc<SchemaDesc>>,
     routines: BTreeMap<u32, Arc<RoutineDesc>>,
     /// Oids of routines by their names, whatever their schemas.
@@ -77,6 +81,42 @@ impl Catalog {
         self.remove_enum(desc.oid);
         self.by_name.insert((desc.schema.clone(), desc.name.clone()), desc.oid);
         self.enums.insert(desc.oid, (desc.clone(), desc.define()));
+        self.define_domains(0, &[desc.oid, desc.array_oid]);
+    }
+
+    /// Adds a domain, or replaces the one of its oid.
+    pub fn put_domain(&mut self, desc: Arc<DomainDesc>) {
+        let oid = desc.oid;
+        self.remove_domain(oid);
+        self.by_name.insert((desc.schema.clone(), desc.name.clone()), oid);
+        self.domains.insert(oid, (desc, Type::UNKNOWN));
+        self.define_domains(oid, &[]);
+    }
+
+    /// Finds again what domains are, from one of an oid on: those that are over types of these oids, or over such
+    /// domains.
+    fn define_domains(&mut self, from: u32, changed: &[u32]) {
+        let mut changed = changed.to_vec();
+        let oids: Vec<u32> = self.domains.range(from..).map(|(oid, _)| *oid).collect();
+        for oid in oids {
+            let Some((desc, _)) = self.domains.get(&oid) else { continue };
+            if oid != from && !changed.contains(&desc.type_oid) {
+                continue;
+            }
+            let Some(base) = self.type_of_oid(desc.type_oid) else { continue };
+            let ty = desc.define(base);
+            changed.extend([oid, desc.array_oid]);
+            if let Some((_, known)) = self.domains.get_mut(&oid) {
+                *known = ty;
+            }
+        }
+    }
+
+    /// Removes a domain.
+    pub fn remove_domain(&mut self, oid: u32) -> Option<Arc<DomainDesc>> {
+        let (desc, _) = self.domains.remove(&oid)?;
+        self.by_name.remove(&(desc.schema.clone(), desc.name.clone()));
+        Some(desc)
     }
 
     /// Adds a schema, or replaces the one of its name.
@@ -99,6 +139,7 @@ impl Catalog {
     pub fn remove_schema(&mut self, name: &str) {
         debug_assert!(self.relations().all(|relation| relation.schema() != name), "schema {name} is empty");
         debug_assert!(self.enums().all(|desc| desc.schema != name), "schema {name} is empty");
+        debug_assert!(self.domains().all(|desc| desc.schema != name), "schema {name} is empty");
         debug_assert!(self.routines().all(|desc| desc.schema != name), "schema {name} is empty");
         if name == PUBLIC {
             self.without_public = true;
@@ -189,6 +230,27 @@ impl Catalog {
         self.enums.get(&oid).map(|(desc, _)| desc)
     }
 
+    /// The domain of a name.
+    pub fn domain_named(&self, schema: &str, name: &str) -> Option<&Arc<DomainDesc>> {
+        self.domain_of(self.oid_named(schema, name)?)
+    }
+
+    /// The domain of an oid.
+    pub fn domain_of(&self, oid: u32) -> Option<&Arc<DomainDesc>> {
+        self.domains.get(&oid).map(|(desc, _)| desc)
+    }
+
+    /// The schema and the name of the enum type or domain of an oid.
+    pub fn own_type(&self, oid: u32) -> Option<(&str, &str)> {
+        let of_enum = self.enum_of(oid).map(|desc| (&*desc.schema, &*desc.name));
+        of_enum.or_else(|| self.domain_of(oid).map(|desc| (&*desc.schema, &*desc.name)))
+    }
+
+    /// The oid of the enum type or domain of a name.
+    pub fn own_type_named(&self, schema: &str, name: &str) -> Option<u32> {
+        self.oid_named(schema, name).filter(|oid| self.own_type(*oid).is_some())
+    }
+
     /// The schema of a name, of those that somebody made.
     pub fn schema_named(&self, name: &str) -> Option<&Arc<SchemaDesc>> {
         self.schemas.get(name)
@@ -199,9 +261,10 @@ impl Catalog {
         self.schemas.values()
     }
 
-    /// Whether the relation, enum type or routine of an oid has the same descriptor in a later catalog, and is found
-    /// there by whatever name it was found by: no schema has since got something of its name, which a search path may
-    /// lead to first. (Those of temporary relations are in the path of one session only, which makes what is in them.)
+    /// Whether the relation, enum type, domain or routine of an oid has the same descriptor in a later catalog, and is
+    /// found there by whatever name it was found by: no schema has since got something of its name, which a search path
+    /// may lead to first. (Those of temporary relations are in the path of one session only, which makes what is in
+    /// them.)
     pub fn finds_same(&self, now: &Self, oid: u32) -> bool {
         if !self.has_same_access(now, oid) {
             return false;
@@ -213,8 +276,8 @@ impl Catalog {
             return self.routines_named(name).count() == now.routines_named(name).count()
                 && self.routines_named(name).zip(now.routines_named(name)).all(same);
         }
-        let name = match self.enum_of(oid) {
-            Some(desc) => &desc.name,
+        let name = match self.own_type(oid) {
+            Some((_, name)) => name,
             None => match self.get(oid) {
                 Some(relation) => relation.name(),
                 None => return false,
@@ -242,8 +305,11 @@ impl Catalog {
         self.by_name.get(&(schema.to_owned(), name.to_owned())).copied()
     }
 
-    /// Whether relations and enum types of an oid have the same descriptor in another catalog.
+    /// Whether relations, enum types and domains of an oid have the same descriptor in another catalog.
     pub fn has_same(&self, other: &Self, oid: u32) -> bool {
+        if let Some(own) = self.domain_of(oid) {
+            return other.domain_of(oid).is_some_and(|desc| Arc::ptr_eq(own, desc));
+        }
         match (self.enum_of(oid), other.enum_of(oid)) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             (Some(_), None) => false,
@@ -276,21 +342,33 @@ impl Catalog {
         self.enums.values().map(|(desc, _)| desc)
     }
 
-    /// The type of an oid: one that is always there, an enum type, or arrays of one.
+    /// All domains, by oid.
+    pub fn domains(&self) -> impl Iterator<Item = &Arc<DomainDesc>> {
+        self.domains.values().map(|(desc, _)| desc)
+    }
+
+    /// The type of an oid: one that is always there, an enum type, a domain, or arrays of one.
     pub fn type_of_oid(&self, oid: u32) -> Option<Type> {
         if oid < FIRST_OID {
             return Type::from_oid(oid);
         }
         let of_array = || {
-            let mut enums = self.enums.values();
-            enums.find_map(|(desc, ty)| if desc.array_oid == oid { ty.to_array() } else { None })
+            let enums = self.enums.values().map(|(desc, ty)| (desc.array_oid, ty));
+            let mut all = enums.chain(self.domains.values().map(|(desc, ty)| (desc.array_oid, ty)));
+            all.find_map(|(array, ty)| if array == oid { ty.to_array() } else { None })
         };
-        self.enums.get(&oid).map(|(_, ty)| *ty).or_else(of_array)
+        self.type_of_own(oid).or_else(of_array)
     }
 
-    /// The enum type of a name, or the type of arrays of one, which has a low line before the name.
+    /// The enum type or domain of an oid.
+    fn type_of_own(&self, oid: u32) -> Option<Type> {
+        let of_enum = self.enums.get(&oid).map(|(_, ty)| *ty);
+        of_enum.or_else(|| self.domains.get(&oid).map(|(_, ty)| *ty))
+    }
+
+    /// The enum type or domain of a name, or the type of arrays of one, which has a low line before the name.
     pub fn type_named(&self, schema: &str, name: &str) -> Option<Type> {
-        let by_name = |name: &str| self.enums.get(&self.oid_named(schema, name)?).map(|(_, ty)| *ty);
+        let by_name = |name: &str| self.type_of_own(self.oid_named(schema, name)?);
         by_name(name).or_else(|| by_name(name.strip_prefix('_')?)?.to_array())
     }
 
@@ -327,6 +405,15 @@ impl Catalog {
         })
     }
 
+    /// All that may have triggers, by oid: tables, and those views that have some, in the form of tables.
+    pub fn triggering(&self) -> impl Iterator<Item = Cow<'_, TableDesc>> {
+        self.by_oid.values().filter_map(|relation| match relation {
+            Relation::Table(table) => Some(Cow::Borrowed(&**table)),
+            Relation::View(view) if !view.triggers.is_empty() => Some(Cow::Owned(view.as_table())),
+            Relation::View(_) | Relation::Sequence(_) => None,
+        })
+    }
+
     /// The foreign keys that refer to a table.
     pub fn references_to(&self, table: u32) -> Vec<Reference> {
         let mut found = Vec::new();
@@ -344,6 +431,7 @@ impl Catalog {
     pub fn max_oid(&self) -> u32 {
         let of_relations = self.by_oid.values().flat_map(|relation| relation.oids());
         let of_enums = self.enums().flat_map(|desc| desc.oids());
+        let of_domains = self.domains().flat_map(|desc| desc.oids());
         let of_schemas = self.schemas().map(|desc| desc.oid);
         let of_routines = self.routines.keys().copied();
         let of_roles = self.roles.keys().copied();
@@ -351,6 +439,13 @@ impl Catalog {
         let of_databases = self.databases.keys().copied();
         let of_extensions = self.extensions().map(|desc| desc.oid);
         let others = of_routines.chain(of_roles).chain(of_defaults).chain(of_databases).chain(of_extensions);
-        of_relations.chain(of_enums).chain(of_schemas).chain(others).max().unwrap_or(0).max(FIRST_OID)
+        of_relations
+            .chain(of_enums)
+            .chain(of_domains)
+            .chain(of_schemas)
+            .chain(others)
+            .max()
+            .unwrap_or(0)
+            .max(FIRST_OID)
     }
 }

@@ -3,6 +3,7 @@
 use crate::access::{AccessDesc, DATABASE, RoleDesc};
 use crate::databases::DatabaseDesc;
 use crate::desc::{EnumDesc, Relation, SchemaDesc, SequenceDesc, TableDesc, ViewDesc};
+use crate::domain::DomainDesc;
 use crate::extensions::ExtensionDesc;
 use crate::routine::RoutineDesc;
 use crate::snapshot::{Catalog, PUBLIC};
@@ -67,8 +68,12 @@ enum Later<'a> {
     ReferringTable(&'a TableDesc),
     /// A materialized view: a table that nobody writes to.
     MaterializedView(&'a TableDesc),
+    /// A view that says which rows are written through it, or has triggers.
+    WrittenView(&'a ViewDesc),
     /// An enum type.
     Enum(&'a EnumDesc),
+    /// A domain.
+    Domain(&'a DomainDesc),
     /// A schema.
     Schema(&'a SchemaDesc),
     /// The schema `public` has been dropped.
@@ -92,8 +97,10 @@ enum Descriptor {
     #[serde(alias = "MaterializedView", alias = "ReferringTable")]
     Table(Arc<TableDesc>),
     Sequence(Arc<SequenceDesc>),
+    #[serde(alias = "WrittenView")]
     View(Arc<ViewDesc>),
     Enum(Arc<EnumDesc>),
+    Domain(Arc<DomainDesc>),
     Schema(Arc<SchemaDesc>),
     WithoutPublic(()),
     Routine(Arc<RoutineDesc>),
@@ -123,6 +130,7 @@ fn text(relation: &Relation) -> serde_json::Result<String> {
             serde_json::to_string(&Later::TriggeringTable(table))
         }
         Relation::Table(table) if table.generates() => serde_json::to_string(&Later::ComputingTable(table)),
+        Relation::View(view) if view.is_written() => serde_json::to_string(&Later::WrittenView(view)),
         other => serde_json::to_string(other),
     }
 }
@@ -251,6 +259,7 @@ impl Store {
         })?;
         let mut version = 0;
         let (mut relations, mut enums, mut schemas) = (Vec::new(), Vec::new(), Vec::new());
+        let mut domains = Vec::new();
         let (mut routines, mut roles, mut access) = (Vec::new(), Vec::new(), Vec::new());
         let (mut databases, mut extensions) = (Vec::new(), Vec::new());
         let mut without_public = false;
@@ -264,6 +273,7 @@ impl Store {
                     Descriptor::Sequence(desc) => relations.push(Relation::Sequence(desc)),
                     Descriptor::View(desc) => relations.push(Relation::View(desc)),
                     Descriptor::Enum(desc) => enums.push(desc),
+                    Descriptor::Domain(desc) => domains.push(desc),
                     Descriptor::Schema(desc) => schemas.push(desc),
                     Descriptor::WithoutPublic(()) => without_public = true,
                     Descriptor::Routine(desc) => routines.push(desc),
@@ -279,6 +289,7 @@ impl Store {
         }
         let mut catalog = Catalog::new(version, relations);
         enums.into_iter().for_each(|desc| catalog.put_enum(desc));
+        domains.into_iter().for_each(|desc| catalog.put_domain(desc));
         schemas.into_iter().for_each(|desc| catalog.put_schema(desc));
         routines.into_iter().for_each(|desc| catalog.put_routine(desc));
         roles.into_iter().for_each(|desc| catalog.put_role(desc));
@@ -330,6 +341,9 @@ impl Store {
         for desc in now.enums().filter(|desc| !now.has_same(before, desc.oid)) {
             self.put(worker, desc.oid, &Later::Enum(desc))?;
         }
+        for desc in now.domains().filter(|desc| !now.has_same(before, desc.oid)) {
+            self.put(worker, desc.oid, &Later::Domain(desc))?;
+        }
         let had = |desc: &SchemaDesc| before.schemas().any(|known| **known == *desc);
         for desc in now.schemas().filter(|desc| !had(desc)) {
             self.put(worker, desc.oid, &Later::Schema(desc))?;
@@ -361,6 +375,7 @@ impl Store {
         let public = (!before.has_public() && now.has_public()).then_some(OID_OF_PUBLIC);
         let relations = before.relations().map(Relation::oid).filter(|oid| now.get(*oid).is_none());
         let enums = before.enums().map(|desc| desc.oid).filter(|oid| now.enum_of(*oid).is_none());
+        let domains = before.domains().map(|desc| desc.oid).filter(|oid| now.domain_of(*oid).is_none());
         let kept = |oid: u32| now.schemas().any(|desc| desc.oid == oid);
         let schemas = before.schemas().map(|desc| desc.oid).filter(|oid| !kept(*oid));
         let routines = before.routines().map(|desc| desc.oid).filter(|oid| now.routine(*oid).is_none());
@@ -370,7 +385,7 @@ impl Store {
         let gone = relations.chain(enums).chain(schemas).chain(public).chain(routines).chain(roles);
         let kept = |oid: u32| now.extensions().any(|desc| desc.oid == oid);
         let extensions = before.extensions().map(|desc| desc.oid).filter(|oid| !kept(*oid));
-        let gone = gone.chain(databases).chain(extensions);
+        let gone = gone.chain(databases).chain(domains).chain(extensions);
         for key in gone.map(i64::from).chain(access.map(key_of_access)) {
             worker.delete(self.descriptors.id, &KeyBuf::new().i64(key))?;
         }
@@ -522,8 +537,9 @@ fn create_table<E: Engine>(engine: &E, def: TableDef) -> Result<Arc<TableInfo>> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::desc::{ExclusionDesc, IndexDesc, KeyColumn};
+    use crate::desc::{CheckOption, ExclusionDesc, IndexDesc, KeyColumn};
     use crate::materialized::MaterializedDesc;
+    use crate::routine::{TriggerDesc, TriggerEvents, TriggerTiming};
 
     /// Relations as versions had them that could not compute columns.
     #[derive(Debug, Deserialize)]
@@ -535,7 +551,8 @@ mod tests {
     fn read(kept: &str) -> Relation {
         match serde_json::from_str(kept).expect("it is read") {
             Descriptor::Table(desc) => Relation::Table(desc),
-            _ => panic!("a table"),
+            Descriptor::View(desc) => Relation::View(desc),
+            _ => panic!("a table or a view"),
         }
     }
 
@@ -594,5 +611,79 @@ mod tests {
         // as versions wrote it for some days that compute columns
         let named = kept.replace("ComputingTable", "Table");
         assert_eq!(read(&named), computing);
+    }
+
+    #[test]
+    fn a_version_that_knows_no_domains_refuses_them() {
+        let desc = DomainDesc {
+            oid: 16_390,
+            array_oid: 16_391,
+            schema: "public".to_owned(),
+            name: "pos".to_owned(),
+            type_oid: 23,
+            typmod: -1,
+            not_null: true,
+            default: Some("1".to_owned()),
+            checks: vec![crate::domain::DomainCheckDesc {
+                oid: 16_392,
+                name: "pos_check".to_owned(),
+                expression: "VALUE > 0".to_owned(),
+                validated: false,
+            }],
+            comments: Vec::new(),
+        };
+        let kept = serde_json::to_string(&Later::Domain(&desc)).expect("it can be written");
+        serde_json::from_str::<Earlier>(&kept).expect_err("an earlier version would not look at its values");
+        let Ok(Descriptor::Domain(read)) = serde_json::from_str(&kept) else { panic!("a domain") };
+        assert_eq!(*read, desc);
+        // one that is over another one is found whatever their order
+        let over = DomainDesc {
+            oid: 16_395,
+            array_oid: 16_396,
+            type_oid: 16_390,
+            checks: Vec::new(),
+            ..desc.clone()
+        };
+        let over = DomainDesc { name: "over".to_owned(), ..over };
+        let mut catalog = Catalog::default();
+        catalog.put_domain(Arc::new(over));
+        catalog.put_domain(read);
+        let ty = catalog.type_of_oid(16_395).expect("it is there");
+        assert_eq!(ty.as_domain().map(|domain| domain.chain().count()), Some(2));
+        assert_eq!(catalog.type_of_oid(16_396), ty.to_array());
+        assert_eq!(catalog.max_oid(), 16_396);
+    }
+
+    #[test]
+    fn a_version_that_writes_to_no_view_refuses_one_that_says_what_is_written() {
+        let plain = r#"{"View":{"oid":16384,"schema":"public","name":"v","columns":[["a",23,-1]],"query":"SELECT 1 AS a",
+            "uses":[]}}"#;
+        let relation = read(plain);
+        let kept = text(&relation).expect("it can be written");
+        assert!(kept.starts_with("{\"View\""), "an earlier version reads {kept}");
+        let Relation::View(view) = relation else { panic!("a view") };
+        let trigger = TriggerDesc {
+            oid: 16_385,
+            name: "x".to_owned(),
+            timing: TriggerTiming::InsteadOf,
+            events: TriggerEvents { insert: true, ..TriggerEvents::default() },
+            columns: Vec::new(),
+            for_each_row: true,
+            condition: None,
+            function: 16_386,
+            arguments: Vec::new(),
+            enabled: true,
+            comment: None,
+        };
+        for written in [
+            ViewDesc { check_option: Some(CheckOption::Local), ..(*view).clone() },
+            ViewDesc { defaults: vec![(1, "2".to_owned())], ..(*view).clone() },
+            ViewDesc { triggers: vec![trigger], ..(*view).clone() },
+        ] {
+            let written = Relation::View(Arc::new(written));
+            let kept = text(&written).expect("it can be written");
+            assert!(kept.starts_with("{\"WrittenView\""), "an earlier version would forget parts of {kept}");
+            assert_eq!(read(&kept), written);
+        }
     }
 }

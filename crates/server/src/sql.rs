@@ -530,14 +530,18 @@ fn step(step: scaledb_sql::Step) -> Step {
 
 fn describe(columns: Option<&[scaledb_sql::Column]>, formats: &[Format], reply: &mut Reply<'_>) {
     let Some(columns) = columns else { return reply.no_data() };
-    reply.columns(columns.iter().enumerate().map(|(number, column)| Column {
-        name: &column.name,
-        table: column.table,
-        attribute: column.attnum,
-        type_oid: column.ty.oid(),
-        size: column.ty.len(),
-        modifier: column.ty.typmod,
-        format: format_of(formats, number),
+    reply.columns(columns.iter().enumerate().map(|(number, column)| {
+        // clients are told what the values of a domain are
+        let ty = column.ty.without_domain();
+        Column {
+            name: &column.name,
+            table: column.table,
+            attribute: column.attnum,
+            type_oid: ty.oid(),
+            size: ty.len(),
+            modifier: ty.modifier(),
+            format: format_of(formats, number),
+        }
     }));
 }
 

@@ -332,6 +332,7 @@ pub(crate) fn weight(value: &Value) -> usize {
             Value::Array(array) => array.values().iter().map(weight).sum::<usize>() + 64,
             Value::Record(record) => record.values().iter().map(weight).sum::<usize>() + 48,
             Value::Range(range) => range.bounds().map_or(16, |_| 88),
+            Value::Bits(bits) => bits.bytes().len() + 48,
             Value::Jsonb(_) => 256,
             Value::Numeric(_) => 16,
             _ => 0,

@@ -127,6 +127,14 @@ fn is_shared(ty: Type) -> bool {
         | Base::Bpchar
         | Base::Char
         | Base::Interval
+        | Base::Timetz
+        | Base::Money
+        | Base::Bit
+        | Base::Varbit
+        | Base::Inet
+        | Base::Cidr
+        | Base::Macaddr
+        | Base::Macaddr8
         | Base::Jsonb
         | Base::Oid
         | Base::Xid
@@ -150,7 +158,7 @@ fn is_shared(ty: Type) -> bool {
 pub(crate) fn shared_type(column: &ColumnDesc) -> std::result::Result<Type, String> {
     let ty = Type::from_oid(column.type_oid).map(|ty| ty.with_typmod(column.typmod));
     ty.filter(|ty| is_shared(*ty)).ok_or_else(|| {
-        let of = ty.map_or_else(|| "an enum type".to_owned(), |ty| format!("type {ty}"));
+        let of = ty.map_or_else(|| "an enum type or a domain".to_owned(), |ty| format!("type {ty}"));
         format!("has a column \"{}\" of {of}, which rows of the library do not have", column.name)
     })
 }
@@ -177,6 +185,12 @@ mod tests {
             Base::Timestamptz => "2024-02-29 12:00:00+01",
             Base::Interval => "1 mon 2 days 03:00:00",
             Base::Uuid => "00000000-0000-0000-0000-0000000000ff",
+            Base::Timetz => "23:59:59.5-07:30",
+            Base::Bit | Base::Varbit => "1010000000001",
+            Base::Money => "-$1,234.56",
+            Base::Inet => "10.1.2.3/8",
+            Base::Cidr => "2001:db8::/33",
+            Base::Macaddr | Base::Macaddr8 => "f8:00:2b:01:02:03",
             Base::Json | Base::Jsonb => "{\"a\": [1, null]}",
             Base::Oid
             | Base::Regclass

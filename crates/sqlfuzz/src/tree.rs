@@ -48,11 +48,17 @@ pub enum Ty {
     Span,
     /// `numrange`
     Numbers,
+    /// `inet`
+    Inet,
+    /// `timetz`
+    Timetz,
+    /// `varbit`
+    Bits,
 }
 
 impl Ty {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 24] = [
         Self::Bool,
         Self::Int2,
         Self::Int4,
@@ -74,6 +80,9 @@ impl Ty {
         Self::Mood,
         Self::Span,
         Self::Numbers,
+        Self::Inet,
+        Self::Timetz,
+        Self::Bits,
     ];
 
     /// Its name in SQL.
@@ -100,6 +109,9 @@ impl Ty {
             Self::Mood => "mood",
             Self::Span => "int4range",
             Self::Numbers => "numrange",
+            Self::Inet => "inet",
+            Self::Timetz => "timetz",
+            Self::Bits => "varbit",
         }
     }
 
@@ -127,6 +139,9 @@ impl Ty {
             Self::Mood => 0,
             Self::Span => 3904,
             Self::Numbers => 3906,
+            Self::Inet => 869,
+            Self::Timetz => 1266,
+            Self::Bits => 1562,
         }
     }
 
@@ -144,6 +159,9 @@ impl Ty {
             Self::Json => "1",
             Self::Mood => "ok",
             Self::Span | Self::Numbers => "[1,2)",
+            Self::Inet => "::",
+            Self::Timetz => "00:00+00",
+            Self::Bits => "1",
         }
     }
 }

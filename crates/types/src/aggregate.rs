@@ -24,6 +24,7 @@ enum Kind {
     SumSmall,
     /// int8, whose sum is a numeric.
     SumInt,
+    SumMoney,
     SumNumeric,
     SumFloat4,
     SumFloat8,
@@ -101,6 +102,7 @@ impl Aggregate {
                 | Kind::Count
                 | Kind::SumSmall
                 | Kind::SumInt
+                | Kind::SumMoney
                 | Kind::SumNumeric
                 | Kind::SumInterval
                 | Kind::AvgInt
@@ -192,6 +194,7 @@ static AGGREGATES: LazyLock<HashMap<&'static str, Vec<Aggregate>>> = LazyLock::n
     add("sum(float4) float4", Kind::SumFloat4);
     add("sum(float8) float8", Kind::SumFloat8);
     add("sum(interval) interval", Kind::SumInterval);
+    add("sum(money) money", Kind::SumMoney);
     add("avg(int2) numeric", Kind::AvgInt);
     add("avg(int4) numeric", Kind::AvgInt);
     add("avg(int8) numeric", Kind::AvgInt);
@@ -220,12 +223,18 @@ static AGGREGATES: LazyLock<HashMap<&'static str, Vec<Aggregate>>> = LazyLock::n
         ("max(date) date", Kind::Max),
         ("min(time) time", Kind::Min),
         ("max(time) time", Kind::Max),
+        ("min(timetz) timetz", Kind::Min),
+        ("max(timetz) timetz", Kind::Max),
         ("min(timestamp) timestamp", Kind::Min),
         ("max(timestamp) timestamp", Kind::Max),
         ("min(timestamptz) timestamptz", Kind::Min),
         ("max(timestamptz) timestamptz", Kind::Max),
         ("min(interval) interval", Kind::Min),
         ("max(interval) interval", Kind::Max),
+        ("min(inet) inet", Kind::Min),
+        ("max(inet) inet", Kind::Max),
+        ("min(money) money", Kind::Min),
+        ("max(money) money", Kind::Max),
         ("min(oid) oid", Kind::Min),
         ("max(oid) oid", Kind::Max),
         ("min(anyarray) anyarray", Kind::Min),
@@ -244,6 +253,9 @@ static AGGREGATES: LazyLock<HashMap<&'static str, Vec<Aggregate>>> = LazyLock::n
         ("bit_xor(int2) int2", Kind::BitXor),
         ("bit_xor(int4) int4", Kind::BitXor),
         ("bit_xor(int8) int8", Kind::BitXor),
+        ("bit_and(bit) bit", Kind::BitAnd),
+        ("bit_or(bit) bit", Kind::BitOr),
+        ("bit_xor(bit) bit", Kind::BitXor),
         ("string_agg(text,text) text", Kind::StringAgg),
         ("string_agg(bytea,bytea) bytea", Kind::BytesAgg),
         ("array_agg(anynonarray) anyarray", Kind::ArrayAgg),

@@ -33,6 +33,7 @@ pub struct Array {
 impl Array {
     /// An array of one dimension from 1, or an empty one.
     pub fn new(element: Type, values: Vec<Value>) -> Self {
+        let element = element.value_type();
         let len = i32::try_from(values.len()).unwrap_or(i32::MAX);
         let dims = if len == 0 { Vec::new() } else { vec![Dimension { len, lower: 1 }] };
         Self { element, dims, values }
@@ -44,6 +45,7 @@ impl Array {
     ///
     /// 54000 if it is too large, 2202E if the dimensions do not count the values.
     pub fn with_dimensions(element: Type, dims: Vec<Dimension>, values: Vec<Value>) -> Result<Self> {
+        let element = element.value_type();
         if dims.iter().any(|dim| dim.len == 0) || dims.is_empty() {
             return Ok(Self { element, dims: Vec::new(), values: Vec::new() });
         }
@@ -122,6 +124,7 @@ impl Array {
 
     /// The same elements as an array of another element type.
     pub(crate) fn map(&self, element: Type, f: impl FnMut(&Value) -> Result<Value>) -> Result<Self> {
+        let element = element.value_type();
         let values = self.values.iter().map(f).collect::<Result<_>>()?;
         Ok(Self { element, dims: self.dims.clone(), values })
     }

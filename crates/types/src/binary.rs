@@ -1,13 +1,17 @@
 //! Values in PostgreSQL's binary format: parameters and results of the extended protocol.
 
 use crate::array::{Array, Dimension, MAX_DIMENSIONS, check_dimensions};
+use crate::bits::Bits;
 use crate::calendar;
 use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::macaddr;
+use crate::network::Inet;
 use crate::numeric::Numeric;
 use crate::range::Range;
-use crate::text::{clip, fit_text, pad, utf8};
+use crate::text::{clip, fit_bits, fit_text, pad, utf8};
+use crate::timetz::Timetz;
 use crate::ty::{Base, Type};
 use crate::value::Value;
 use std::sync::Arc;
@@ -92,6 +96,13 @@ impl Value {
                 }
                 Self::Time(round_micros(micros, ty))
             }
+            Base::Timetz => {
+                let bytes: [u8; 12] = exact(bytes)?;
+                let mut reader = Reader { bytes: &bytes };
+                let micros = i64::from_be_bytes(reader.chunk()?);
+                let read = Timetz { micros, west: reader.i32()? }.checked()?;
+                Self::Timetz(Timetz { micros: round_micros(read.micros, ty), ..read })
+            }
             Base::Timestamp => Self::Timestamp(timestamp(bytes, ty)?),
             Base::Timestamptz => Self::Timestamptz(timestamp(bytes, ty)?),
             Base::Interval => {
@@ -102,7 +113,16 @@ impl Value {
                 let months = reader.i32()?;
                 Self::Interval(Interval::new(months, days, micros).to_typmod(ty)?)
             }
+            Base::Bit | Base::Varbit => Self::Bits(fit_bits(Arc::new(Bits::from_binary(bytes)?), ty, false)?),
+            Base::Money => Self::Money(i64::from_be_bytes(exact(bytes)?)),
             Base::Uuid => Self::Uuid(exact(bytes)?),
+            Base::Inet => Self::Inet(Inet::from_binary(bytes, false)?),
+            Base::Cidr => Self::Inet(Inet::from_binary(bytes, true)?),
+            Base::Macaddr => Self::Macaddr(exact(bytes)?),
+            Base::Macaddr8 => Self::Macaddr8(match bytes.try_into() {
+                Ok(short) => macaddr::widened(short),
+                Err(_) => exact(bytes)?,
+            }),
             Base::Json => {
                 let text = utf8(bytes)?;
                 Json::check(text, "json")?;
@@ -159,7 +179,16 @@ impl Value {
                 out.extend_from_slice(&v.days.to_be_bytes());
                 out.extend_from_slice(&v.months.to_be_bytes());
             }
+            Self::Timetz(v) => {
+                out.extend_from_slice(&v.micros.to_be_bytes());
+                out.extend_from_slice(&v.west.to_be_bytes());
+            }
+            Self::Bits(v) => v.write_binary(out),
+            Self::Money(v) => out.extend_from_slice(&v.to_be_bytes()),
             Self::Uuid(v) => out.extend_from_slice(v),
+            Self::Inet(v) => v.write_binary(ty.base == Base::Cidr, out),
+            Self::Macaddr(v) => out.extend_from_slice(v),
+            Self::Macaddr8(v) => out.extend_from_slice(v),
             Self::Jsonb(v) => {
                 out.push(1);
                 v.write_text(out);
@@ -224,7 +253,7 @@ fn array(bytes: &[u8], ty: Type, lower: i32) -> Result<Value> {
         return Err(SqlError::invalid_binary("invalid array flags"));
     }
     let oid = reader.i32()? as u32;
-    if oid != element.oid() {
+    if oid != element.oid() && oid != element.value_type().oid() {
         let message =
             format!("binary data has array element type {oid} instead of expected {}", element.oid());
         return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));

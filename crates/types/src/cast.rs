@@ -1,11 +1,13 @@
 //! Casts: which there are, in which context, and what they do.
 
 use crate::binary::round_micros;
+use crate::bits::Bits;
 use crate::calendar;
 use crate::env::Env;
 use crate::error::{Result, SqlError, SqlState};
 use crate::json::Json;
-use crate::text::{NAME_LENGTH, clip, fit_text, parse_char};
+use crate::macaddr;
+use crate::text::{NAME_LENGTH, clip, fit_bits, fit_text, parse_char};
 use crate::ty::{Base, Category, Type};
 use crate::value::{Text, Value};
 use std::sync::Arc;
@@ -82,12 +84,20 @@ fn listed(from: Base, to: Base) -> Option<(Context, How)> {
         (from, Int4 | Int8) if is_reg(from) => (Assignment, How::Code),
         (Oid, to) if is_reg(to) => (Implicit, How::Same),
         (from, Oid) if is_reg(from) => (Implicit, How::Same),
-        (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) | (Time, Interval) => {
+        (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) | (Time, Interval | Timetz) => {
             (Implicit, How::Code)
         }
+        (Timestamptz, Timetz) | (Timetz, Time) => (Assignment, How::Code),
         (Timestamp | Timestamptz, Date | Time) | (Timestamptz, Timestamp) | (Interval, Time) => {
             (Assignment, How::Code)
         }
+        (Int4 | Int8 | Numeric, Money) | (Money, Numeric) => (Assignment, How::Code),
+        (Bit, Varbit) | (Varbit, Bit) => (Implicit, How::Same),
+        (Int4 | Int8, Bit) | (Bit, Int4 | Int8) => (Explicit, How::Code),
+        (Cidr, Inet) => (Implicit, How::Same),
+        (Inet, Cidr) => (Assignment, How::Code),
+        (Inet | Cidr, Text | Varchar | Bpchar) => (Assignment, How::Code),
+        (Macaddr, Macaddr8) | (Macaddr8, Macaddr) => (Implicit, How::Code),
         (Json, Jsonb) | (Jsonb, Json) => (Assignment, How::Text),
         (Jsonb, Bool | Int2 | Int4 | Int8 | Float4 | Float8 | Numeric) => (Explicit, How::Code),
         _ => return None,
@@ -96,6 +106,7 @@ fn listed(from: Base, to: Base) -> Option<(Context, How)> {
 
 /// The cast between two types that may happen in a context; None if there is none.
 pub fn find_cast(from: Type, to: Type, context: Context) -> Option<Cast> {
+    let (from, to) = (from.value_type(), to.value_type());
     let cast = |how| Some(Cast { from, to, how, explicit: context == Context::Explicit });
     if from.same(to) {
         return cast(How::Same);
@@ -190,7 +201,9 @@ pub fn apply_typmod(value: Value, ty: Type, explicit: bool) -> Result<Value> {
             if fitted.len() == text.len() { Value::Text(text) } else { Value::text(fitted) }
         }
         Value::Numeric(v) => Value::Numeric(v.to_typmod(ty)?),
+        Value::Bits(v) => Value::Bits(fit_bits(v, ty, explicit)?),
         Value::Time(v) => Value::Time(round_micros(v, ty)),
+        Value::Timetz(v) => Value::Timetz(crate::Timetz { micros: round_micros(v.micros, ty), ..v }),
         Value::Timestamp(v) => Value::Timestamp(round_timestamp(v, ty)?),
         Value::Timestamptz(v) => Value::Timestamptz(round_timestamp(v, ty)?),
         Value::Interval(v) => Value::Interval(v.to_typmod(ty)?),
@@ -316,6 +329,19 @@ fn convert(value: &Value, to: Type, env: &Env) -> Result<Value> {
         (Value::Int8(v), _) if to.is_oid() => {
             Value::Oid(u32::try_from(*v).map_err(|_| SqlError::out_of_range("OID out of range"))?)
         }
+        (Value::Int4(_) | Value::Int8(_), Money) => {
+            let hundredths = value.as_i64().and_then(|v| v.checked_mul(100));
+            Value::Money(hundredths.ok_or_else(|| int_out_of_range("bigint"))?)
+        }
+        (Value::Numeric(v), Money) => {
+            Value::Money(v.mul(&crate::numeric::Numeric::from(100_i64))?.to_int("bigint")?)
+        }
+        (Value::Money(v), _) => Value::Numeric(crate::numeric::Numeric::small(*v, crate::money::DIGITS)),
+        (Value::Int4(_) | Value::Int8(_), Bit) => {
+            Bits::of_int(value.as_i64().unwrap_or(0), to.bit_length().unwrap_or(1)).into()
+        }
+        (Value::Bits(v), Int4) => bits_to_int(v, 32)?,
+        (Value::Bits(v), Int8) => bits_to_int(v, 64)?,
         (Value::Int2(_) | Value::Int4(_) | Value::Int8(_), _) => from_int(value.as_i64().unwrap_or(0), to)?,
         (Value::Oid(v), Int4) => Value::Int4(*v as i32),
         (Value::Oid(v), _) => Value::Int8((*v).into()),
@@ -343,10 +369,25 @@ fn convert(value: &Value, to: Type, env: &Env) -> Result<Value> {
         (Value::Timestamp(v), Time) => timestamp_to_time(*v),
         (Value::Timestamptz(v), Time) => timestamp_to_time(timestamptz_to_timestamp(*v, env)?),
         (Value::Interval(v), Time) => Value::Time(v.micros.rem_euclid(calendar::DAY_MICROS)),
+        (Value::Time(v), Timetz) => Value::Timetz(crate::Timetz::of_today(*v, env)?),
+        (Value::Timetz(v), Time) => Value::Time(v.micros),
+        (Value::Timestamptz(v), Timetz) => timestamptz_to_timetz(*v, env)?,
         (Value::Time(v), Interval) => Value::Interval(crate::interval::Interval::new(0, 0, *v)),
+        (Value::Inet(v), Cidr) => Value::Inet(v.network()),
+        // with the bits of the network, even if they are all
+        (Value::Inet(v), _) => Value::Text(v.shown()),
+        (Value::Macaddr(v), Macaddr8) => Value::Macaddr8(macaddr::widened(*v)),
+        (Value::Macaddr8(v), Macaddr) => Value::Macaddr(macaddr::narrowed(*v)?),
         (Value::Jsonb(v), _) => from_json(v, to)?,
         _ => return Err(SqlError::internal(format!("no code to cast {value:?} to {to}"))),
     })
+}
+
+/// The number that bits are: an int4 of 32 at most, or an int8 of 64.
+pub(crate) fn bits_to_int(v: &Bits, max: usize) -> Result<Value> {
+    let name = if max == 32 { "integer" } else { "bigint" };
+    let number = v.to_int(max).ok_or_else(|| int_out_of_range(name))?;
+    Ok(if max == 32 { Value::Int4(number as u32 as i32) } else { Value::Int8(number as i64) })
 }
 
 /// Midnight of a date.
@@ -376,6 +417,15 @@ pub(crate) fn timestamp_to_date(micros: i64) -> i32 {
 
 fn timestamp_to_time(micros: i64) -> Value {
     if calendar::is_infinite(micros) { Value::Null } else { Value::Time(calendar::split(micros).1) }
+}
+
+/// What the session's clocks show at a time, without the date; NULL of infinity.
+pub(crate) fn timestamptz_to_timetz(micros: i64, env: &Env) -> Result<Value> {
+    if calendar::is_infinite(micros) {
+        return Ok(Value::Null);
+    }
+    let local = calendar::split(timestamptz_to_timestamp(micros, env)?).1;
+    Ok(Value::Timetz(crate::Timetz::new(local, env.zone.offset_at(micros)).checked()?))
 }
 
 /// The time in UTC at which the session's clocks show a timestamp.

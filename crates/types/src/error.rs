@@ -106,6 +106,13 @@ impl SqlError {
         self
     }
 
+    /// With the schema of what it is about.
+    #[must_use]
+    pub fn schema(mut self, schema: impl Into<String>) -> Self {
+        self.0.schema = Some(schema.into());
+        self
+    }
+
     /// With the data type that it is about.
     #[must_use]
     pub fn data_type(mut self, data_type: impl Into<String>) -> Self {

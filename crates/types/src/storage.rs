@@ -5,6 +5,9 @@
 //! | bool, ints, floats, date, time, timestamps, uuid | the engine's own | the row's |
 //! | text, varchar, name; char(n) without trailing blanks | text | the row's |
 //! | bytea | bytes | the row's |
+//! | inet, cidr | family, network, bits, rest of the address: sorted | the row's |
+//! | macaddr, macaddr8, timetz, money | int8 | the row's |
+//! | bit, varbit | sorted form | the row's |
 //! | numeric(p, s), p up to 18 | `value * 10^s` as int8; NaN is the greatest | the row's |
 //! | numeric(p, s), p from 19 | sorted form | the row's |
 //! | numeric | sorted form, then the scale in 2 bytes | sorted form |
@@ -22,13 +25,16 @@
 //! `30 days`), so that an index needs the key as a column of its own.
 
 use crate::array::Array;
+use crate::bits::Bits;
 use crate::calendar::{check_date, check_time, check_timestamp};
 use crate::enums::EnumType;
 use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::network::Inet;
 use crate::numeric::Numeric;
 use crate::range::{Range, RangeType};
+use crate::timetz::Timetz;
 use crate::ty::{Base, Type};
 use crate::value::{Text, Value};
 use std::borrow::Cow;
@@ -146,6 +152,8 @@ impl Type {
             Base::Timestamp | Base::Timestamptz => Storage::Timestamp,
             Base::Interval => Storage::Fixed(16),
             Base::Uuid => Storage::Uuid,
+            Base::Macaddr | Base::Macaddr8 | Base::Timetz | Base::Money => Storage::Int8,
+            Base::Inet | Base::Cidr | Base::Bit | Base::Varbit => Storage::Bytes,
             Base::Oid
             | Base::Xid
             | Base::Regclass
@@ -223,7 +231,7 @@ impl Value {
             Self::Bool(v) => Stored::Bool(*v),
             Self::Int2(v) => Stored::Int2(*v),
             Self::Int4(v) => Stored::Int4(*v),
-            Self::Int8(v) => Stored::Int8(*v),
+            Self::Int8(v) | Self::Money(v) => Stored::Int8(*v),
             Self::Float4(v) => Stored::Float4(*v),
             Self::Float8(v) => Stored::Float8(*v),
             Self::Text(v) => Stored::Text(v),
@@ -233,6 +241,22 @@ impl Value {
             Self::Time(v) => Stored::Time(*v),
             Self::Timestamp(v) | Self::Timestamptz(v) => Stored::Timestamp(*v),
             Self::Uuid(v) => Stored::Uuid(*v),
+            Self::Bits(v) => {
+                let mut bytes = Vec::with_capacity(v.bytes().len() + 3);
+                v.write_key(&mut bytes);
+                Stored::Bytes(Cow::Owned(bytes))
+            }
+            Self::Inet(v) => {
+                let mut bytes = Vec::with_capacity(20);
+                v.write_key(&mut bytes);
+                Stored::Bytes(Cow::Owned(bytes))
+            }
+            Self::Macaddr([a, b, c, d, e, f]) => {
+                Stored::Int8(i64::from_be_bytes([0, 0, *a, *b, *c, *d, *e, *f]))
+            }
+            Self::Timetz(v) => Stored::Int8(v.key()),
+            // the sign keeps the order
+            Self::Macaddr8(v) => Stored::Int8(i64::from_be_bytes(*v) ^ i64::MIN),
             Self::Oid(v) => Stored::Int8((*v).into()),
             Self::Enum(v) => Stored::Int8(v.order()),
             Self::Record(_) => return Err(misfit(self, ty)),
@@ -311,11 +335,18 @@ impl Value {
             (Stored::Int2(v), _) => Self::Int2(*v),
             (Stored::Int4(v), _) => Self::Int4(*v),
             (Stored::Int8(v), Base::Int8) => Self::Int8(*v),
+            (Stored::Int8(v), Base::Money) => Self::Money(*v),
             (Stored::Int8(v), Base::Numeric) => match ty.word_scale() {
                 Some(scale) => Self::of_word(*v, scale),
                 None => return Err(wrong()),
             },
             (Stored::Int8(v), _) if ty.is_oid() => Self::Oid(u32::try_from(*v).map_err(|_| wrong())?),
+            (Stored::Int8(v), Base::Macaddr) => match v.to_be_bytes() {
+                [0, 0, a, b, c, d, e, f] => Self::Macaddr([a, b, c, d, e, f]),
+                _ => return Err(wrong()),
+            },
+            (Stored::Int8(v), Base::Timetz) => Self::Timetz(Timetz::of_key(*v).ok_or_else(wrong)?),
+            (Stored::Int8(v), Base::Macaddr8) => Self::Macaddr8((v ^ i64::MIN).to_be_bytes()),
             (Stored::Int8(v), Base::Enum(definition)) => {
                 Self::Enum(definition.stored(*v).ok_or_else(|| changed_enum(ty))?)
             }
@@ -331,6 +362,13 @@ impl Value {
             (Stored::Bytes(v), Base::Bytea) => Self::Bytea(Arc::from(v.as_ref())),
             (Stored::Bytes(v), Base::Numeric) => Self::Numeric(load_numeric(ty, v).ok_or_else(wrong)?),
             (Stored::Bytes(v), Base::Interval) => Self::Interval(load_interval(v).ok_or_else(wrong)?),
+            (Stored::Bytes(v), Base::Bit | Base::Varbit) => {
+                Self::Bits(Arc::new(Bits::read_key(v).ok_or_else(wrong)?))
+            }
+            (Stored::Bytes(v), Base::Inet) => Self::Inet(Inet::read_key(v).ok_or_else(wrong)?),
+            (Stored::Bytes(v), Base::Cidr) => {
+                Self::Inet(Inet::read_key(v).filter(Inet::is_network).ok_or_else(wrong)?)
+            }
             (Stored::Bytes(v), Base::Jsonb) => Self::jsonb(Json::read_stored(v).ok_or_else(wrong)?),
             (Stored::Bytes(v), Base::Range(RangeType::Numrange)) => {
                 Self::from_binary(v, ty).map_err(|_| wrong())?
@@ -372,7 +410,13 @@ impl Value {
             Self::Char(v) => out.push(*v),
             Self::Bytea(v) => write_terminated(v, out),
             Self::Interval(v) => out.extend_from_slice(&(v.span() ^ i128::MIN).to_be_bytes()),
+            Self::Timetz(v) => out.extend_from_slice(&(v.key() ^ i64::MIN).to_be_bytes()),
+            Self::Bits(v) => v.write_key(out),
+            Self::Money(v) => out.extend_from_slice(&(v ^ i64::MIN).to_be_bytes()),
             Self::Uuid(v) => out.extend_from_slice(v),
+            Self::Inet(v) => v.write_key(out),
+            Self::Macaddr(v) => out.extend_from_slice(v),
+            Self::Macaddr8(v) => out.extend_from_slice(v),
             // the least of all
             Self::Jsonb(v) if v.is_empty_array() => out.push(0),
             Self::Jsonb(v) => v.write_key(out),

@@ -5,7 +5,9 @@
 //!
 //! ```text
 //! NULL, false, true      tag
-//! numbers, times, uuid   tag | the value
+//! numbers, times, uuid,   tag | the value
+//! macaddr, macaddr8
+//! inet, cidr, bits       tag | length (4) | sorted form
 //! numeric of a word      tag | mantissa (8) | scale (2)
 //! other numeric          tag | scale (2) | sorted form
 //! text, bytea, jsonb     tag | length (4) | bytes
@@ -18,14 +20,17 @@
 //! ```
 
 use crate::array::{Array, Dimension, MAX_DIMENSIONS};
+use crate::bits::Bits;
 use crate::enums::EnumType;
 use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::network::Inet;
 use crate::numeric::Numeric;
 use crate::range::{Bound, Range};
 use crate::record::{Fields, MAX_RECORD_DEPTH, Record};
 use crate::storage::Stored;
+use crate::timetz::Timetz;
 use crate::ty::Type;
 use crate::value::{Text, Value};
 use std::sync::Arc;
@@ -56,6 +61,12 @@ mod tag {
     pub(super) const ENUM: u8 = 22;
     pub(super) const RECORD: u8 = 23;
     pub(super) const RANGE: u8 = 24;
+    pub(super) const INET: u8 = 25;
+    pub(super) const MACADDR: u8 = 26;
+    pub(super) const MACADDR8: u8 = 27;
+    pub(super) const TIMETZ: u8 = 28;
+    pub(super) const BITS: u8 = 29;
+    pub(super) const MONEY: u8 = 30;
 }
 
 /// Stands for the oid of an enum type; the number of its definition follows.
@@ -66,7 +77,7 @@ const MAX_NESTING: usize = 2 * MAX_RECORD_DEPTH as usize + 2;
 
 /// The type of an element or a field, but for whether it is an array.
 fn put_type(ty: Type, out: &mut Vec<u8>) {
-    let ty = Type { array: false, ..ty };
+    let ty = Type { array: false, domain: None, ..ty };
     match ty.as_enum() {
         Some(definition) => {
             out.extend_from_slice(&ENUM_TYPE.to_le_bytes());
@@ -134,7 +145,21 @@ impl Value {
                 out.extend_from_slice(&v.days.to_le_bytes());
                 out.extend_from_slice(&v.micros.to_le_bytes());
             }
+            Self::Timetz(v) => put(tag::TIMETZ, &v.key().to_le_bytes()),
+            Self::Bits(v) => {
+                let mut bytes = Vec::with_capacity(v.bytes().len() + 3);
+                v.write_key(&mut bytes);
+                put_bytes(tag::BITS, &bytes, out)?;
+            }
+            Self::Money(v) => put(tag::MONEY, &v.to_le_bytes()),
             Self::Uuid(v) => put(tag::UUID, v),
+            Self::Inet(v) => {
+                let mut bytes = Vec::with_capacity(34);
+                v.write_key(&mut bytes);
+                put_bytes(tag::INET, &bytes, out)?;
+            }
+            Self::Macaddr(v) => put(tag::MACADDR, v),
+            Self::Macaddr8(v) => put(tag::MACADDR8, v),
             Self::Jsonb(_) => {
                 let Stored::Bytes(bytes) = self.store(Type::JSONB)? else {
                     return Err(SqlError::internal("jsonb is stored as bytes"));
@@ -243,7 +268,13 @@ impl<'a> Reader<'a> {
                 let days = i32::from_le_bytes(self.chunk()?);
                 Value::Interval(Interval::new(months, days, i64::from_le_bytes(self.chunk()?)))
             }
+            tag::TIMETZ => Value::Timetz(Timetz::of_key(i64::from_le_bytes(self.chunk()?))?),
+            tag::BITS => Value::Bits(Arc::new(Bits::read_key(self.counted()?)?)),
+            tag::MONEY => Value::Money(i64::from_le_bytes(self.chunk()?)),
             tag::UUID => Value::Uuid(self.chunk()?),
+            tag::INET => Value::Inet(Inet::read_key(self.counted()?)?),
+            tag::MACADDR => Value::Macaddr(self.chunk()?),
+            tag::MACADDR8 => Value::Macaddr8(self.chunk()?),
             tag::JSONB => Value::jsonb(Json::read_stored(self.counted()?)?),
             tag::OID => Value::Oid(u32::from_le_bytes(self.chunk()?)),
             tag::ARRAY if nesting < MAX_NESTING => self.array(nesting)?,
@@ -363,7 +394,14 @@ mod tests {
             Value::Timestamp(i64::MIN),
             Value::Timestamptz(-7),
             Value::Interval(Interval::new(1, 30, -5)),
+            Value::Timetz(Timetz::new(86_400_000_000, -57_599)),
+            Value::Bits(Arc::new(Bits::parse("x00FF8").unwrap())),
+            Value::Money(-123_456),
             Value::Uuid([7; 16]),
+            Value::Inet(Inet::parse("10.1.2.3/8", false).unwrap()),
+            Value::Inet(Inet::parse("2001:db8::/33", true).unwrap()),
+            Value::Macaddr([8; 6]),
+            Value::Macaddr8([255; 8]),
             json(r#"{"a": [1.50, null, "x", {"b": true}], "c": 1e40}"#),
             Value::Oid(u32::MAX),
             int4("{}"),
@@ -422,7 +460,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..200), tag in 0_u8..24) {
+        fn any_bytes_are_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..200), tag in 0_u8..32) {
             let _ = Value::read_tagged(&bytes);
             let tagged: Vec<u8> = [&[tag], bytes.as_slice()].concat();
             let _ = Value::read_tagged(&tagged);

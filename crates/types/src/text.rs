@@ -1,13 +1,15 @@
 //! Values as text: what literals, parameters and results have.
 
+use crate::bits::Bits;
 use crate::env::{ByteaOutput, Env};
 use crate::error::{Result, SqlError, SqlState};
 use crate::json::Json;
+use crate::network::Inet;
 use crate::numeric::{Numeric, trim};
 use crate::range::Range;
 use crate::ty::{Base, Type};
 use crate::value::{Text, Value};
-use crate::{array_text, datetime, float, interval_parse, interval_text};
+use crate::{array_text, datetime, float, interval_parse, interval_text, macaddr, money};
 use std::sync::Arc;
 
 /// Bytes of a `name`, without C's terminator.
@@ -240,7 +242,8 @@ pub(crate) fn fit_text(text: &str, ty: Type, cut: bool) -> Result<&str> {
         Some(limit) if text.len() > limit => match text.char_indices().nth(limit) {
             Some((end, _)) => {
                 if !cut && !text[end..].bytes().all(|b| b == b' ') {
-                    let message = format!("value too long for type {}", Type { array: false, ..ty });
+                    let message =
+                        format!("value too long for type {}", Type { array: false, domain: None, ..ty });
                     return Err(SqlError::new(SqlState::STRING_DATA_RIGHT_TRUNCATION, message));
                 }
                 &text[..end]
@@ -250,6 +253,24 @@ pub(crate) fn fit_text(text: &str, ty: Type, cut: bool) -> Result<&str> {
         _ => text,
     };
     Ok(if ty.base == Base::Bpchar { text.trim_end_matches(' ') } else { text })
+}
+
+/// Bits as `bit(n)` or `bit varying(n)` keeps them. Other lengths are refused, unless they are cut or filled up.
+pub(crate) fn fit_bits(bits: Arc<Bits>, ty: Type, cut: bool) -> Result<Arc<Bits>> {
+    let Some(limit) = ty.bit_length() else { return Ok(bits) };
+    let varying = ty.base == Base::Varbit;
+    match bits.len() {
+        len if len == limit || varying && len < limit => Ok(bits),
+        _ if cut => Ok(Arc::new(bits.resized(limit))),
+        _ if varying => {
+            let what = format!("bit string too long for type bit varying({limit})");
+            Err(SqlError::new(SqlState::STRING_DATA_RIGHT_TRUNCATION, what))
+        }
+        len => {
+            let what = format!("bit string length {len} does not match type bit({limit})");
+            Err(SqlError::new(SqlState::STRING_DATA_LENGTH_MISMATCH, what))
+        }
+    }
 }
 
 impl Value {
@@ -281,10 +302,17 @@ impl Value {
             Base::Bytea => Self::bytea(parse_bytea(text)?),
             Base::Date => datetime::parse_date(text, env)?,
             Base::Time => datetime::parse_time(text, ty, env)?,
+            Base::Timetz => datetime::parse_timetz(text, ty, env)?,
             Base::Timestamp => datetime::parse_timestamp(text, ty, env)?,
             Base::Timestamptz => datetime::parse_timestamptz(text, ty, env)?,
             Base::Interval => Self::Interval(interval_parse::parse(text, ty, env)?),
+            Base::Bit | Base::Varbit => Self::Bits(fit_bits(Arc::new(Bits::parse(text)?), ty, false)?),
+            Base::Money => Self::Money(money::parse(text)?),
             Base::Uuid => Self::Uuid(parse_uuid(text)?),
+            Base::Inet => Self::Inet(Inet::parse(text, false)?),
+            Base::Cidr => Self::Inet(Inet::parse(text, true)?),
+            Base::Macaddr => Self::Macaddr(macaddr::parse(text)?),
+            Base::Macaddr8 => Self::Macaddr8(macaddr::parse8(text)?),
             Base::Json => {
                 Json::check(text, "json")?;
                 Self::text(text)
@@ -348,10 +376,16 @@ impl Value {
             },
             Self::Date(v) => datetime::write_date(*v, out),
             Self::Time(v) => datetime::write_time(*v, out),
+            Self::Timetz(v) => datetime::write_timetz(*v, out),
             Self::Timestamp(v) => datetime::write_timestamp(*v, out),
             Self::Timestamptz(v) => datetime::write_timestamptz(*v, &env.zone, out),
             Self::Interval(v) => interval_text::write(v, env.interval_style, out),
+            Self::Bits(v) => v.write_text(out),
+            Self::Money(v) => money::write(*v, out),
             Self::Uuid(v) => write_uuid(v, out),
+            Self::Inet(v) => v.write_text(ty.base == Base::Cidr, out),
+            Self::Macaddr(v) => macaddr::write(v, out),
+            Self::Macaddr8(v) => macaddr::write(v, out),
             Self::Jsonb(v) => v.write_text(out),
             Self::Array(v) if !ty.array && ty.element().is_some() => array_text::write_vector(v, env, out),
             Self::Array(v) => array_text::write(v, env, out),

@@ -1,5 +1,6 @@
 //! Types: what a column, a parameter or an expression can be.
 
+use crate::domains::DomainType;
 use crate::enums::EnumType;
 use crate::error::{Result, SqlError, SqlState};
 use crate::range::RangeType;
@@ -26,10 +27,18 @@ pub enum Base {
     Bytea,
     Date,
     Time,
+    Timetz,
     Timestamp,
     Timestamptz,
     Interval,
     Uuid,
+    Inet,
+    Cidr,
+    Macaddr,
+    Macaddr8,
+    Bit,
+    Varbit,
+    Money,
     Json,
     Jsonb,
     Oid,
@@ -66,6 +75,8 @@ pub enum Category {
     DateTime = b'D',
     /// Enum types.
     Enum = b'E',
+    /// Addresses of networks.
+    Network = b'I',
     /// Numbers.
     Numeric = b'N',
     /// Types of functions only.
@@ -78,6 +89,8 @@ pub enum Category {
     Timespan = b'T',
     /// The rest.
     User = b'U',
+    /// Strings of bits.
+    Bits = b'V',
     /// unknown.
     Unknown = b'X',
     /// `"char"`.
@@ -102,7 +115,7 @@ macro_rules! rows {
     ($(($base:ident, $name:literal, $sql:literal, ($oid:literal, $array:literal), $len:literal, $category:path,
         $preferred:literal),)*) => {
         /// The types that are always there, but for ranges.
-        const ALL: [Base; 34] = [$(Base::$base),*];
+        const ALL: [Base; 42] = [$(Base::$base),*];
 
         impl Base {
             fn row(self) -> &'static Row {
@@ -141,10 +154,18 @@ rows![
     (Bytea, "bytea", "bytea", (17, 1001), -1, C::User, false),
     (Date, "date", "date", (1082, 1182), 4, C::DateTime, false),
     (Time, "time", "time without time zone", (1083, 1183), 8, C::DateTime, false),
+    (Timetz, "timetz", "time with time zone", (1266, 1270), 12, C::DateTime, false),
     (Timestamp, "timestamp", "timestamp without time zone", (1114, 1115), 8, C::DateTime, false),
     (Timestamptz, "timestamptz", "timestamp with time zone", (1184, 1185), 8, C::DateTime, true),
     (Interval, "interval", "interval", (1186, 1187), 16, C::Timespan, true),
     (Uuid, "uuid", "uuid", (2950, 2951), 16, C::User, false),
+    (Inet, "inet", "inet", (869, 1041), -1, C::Network, true),
+    (Cidr, "cidr", "cidr", (650, 651), -1, C::Network, false),
+    (Macaddr, "macaddr", "macaddr", (829, 1040), 6, C::User, false),
+    (Macaddr8, "macaddr8", "macaddr8", (774, 775), 8, C::User, false),
+    (Bit, "bit", "bit", (1560, 1561), -1, C::Bits, false),
+    (Varbit, "varbit", "bit varying", (1562, 1563), -1, C::Bits, true),
+    (Money, "money", "money", (790, 791), 8, C::Numeric, false),
     (Json, "json", "json", (114, 199), -1, C::User, false),
     (Jsonb, "jsonb", "jsonb", (3802, 3807), -1, C::User, false),
     (Oid, "oid", "oid", (26, 1028), 4, C::Numeric, true),
@@ -169,21 +190,26 @@ impl Base {
     }
 }
 
-/// A type: a base, whether it is an array of it, and a modifier such as the `20` of `varchar(20)`.
+/// A type: a base, whether it is an array of it, and a modifier such as the `20` of `varchar(20)`; and the domain, if
+/// it is one, or is arrays of one: the other fields say what its values are.
 ///
-/// `==` compares the modifier as well; [`Type::same`] does not.
+/// `==` compares the modifier and the domain as well; [`Type::same`] does not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Type {
     /// The type, or that of the elements if it is an array.
     pub base: Base,
     /// Whether it is an array.
     pub array: bool,
-    /// PostgreSQL's `atttypmod`: -1 if there is none.
+    /// PostgreSQL's `atttypmod`: -1 if there is none. Of a domain, that of its base.
     pub typmod: i32,
+    /// The domain that is meant.
+    pub domain: Option<DomainType>,
 }
 
 /// The largest `n` of `varchar(n)` and `char(n)`.
 pub const MAX_CHAR_LENGTH: i32 = 10_485_760;
+/// The largest `n` of `bit(n)` and `bit varying(n)`.
+const MAX_BIT_LENGTH: i32 = 83_886_080;
 /// The largest precision of `numeric(p, s)`.
 pub const MAX_NUMERIC_PRECISION: i32 = 1_000;
 /// What PostgreSQL adds to the modifiers of text and numeric.
@@ -221,10 +247,18 @@ types!(
     BYTEA = Bytea,
     DATE = Date,
     TIME = Time,
+    TIMETZ = Timetz,
     TIMESTAMP = Timestamp,
     TIMESTAMPTZ = Timestamptz,
     INTERVAL = Interval,
     UUID = Uuid,
+    INET = Inet,
+    CIDR = Cidr,
+    MACADDR = Macaddr,
+    MACADDR8 = Macaddr8,
+    BIT = Bit,
+    VARBIT = Varbit,
+    MONEY = Money,
     JSON = Json,
     JSONB = Jsonb,
     OID = Oid,
@@ -245,7 +279,7 @@ types!(
 impl Type {
     /// The type without a modifier.
     pub const fn of(base: Base) -> Self {
-        Self { base, array: false, typmod: -1 }
+        Self { base, array: false, typmod: -1, domain: None }
     }
 
     /// An enum type.
@@ -255,44 +289,76 @@ impl Type {
 
     /// The array of a type.
     pub const fn array_of(base: Base) -> Self {
-        Self { base, array: true, typmod: -1 }
+        Self { base, array: true, typmod: -1, domain: None }
     }
 
     /// `varchar(n)`.
     pub const fn varchar(n: i32) -> Self {
-        Self { base: Base::Varchar, array: false, typmod: n + HEADER }
+        Self { base: Base::Varchar, array: false, typmod: n + HEADER, domain: None }
     }
 
     /// `char(n)`.
     pub const fn bpchar(n: i32) -> Self {
-        Self { base: Base::Bpchar, array: false, typmod: n + HEADER }
+        Self { base: Base::Bpchar, array: false, typmod: n + HEADER, domain: None }
     }
 
     /// `numeric(precision, scale)`.
     pub const fn numeric(precision: i32, scale: i32) -> Self {
         let typmod = ((precision << 16) | (scale & 0x7FF)) + HEADER;
-        Self { base: Base::Numeric, array: false, typmod }
+        Self { base: Base::Numeric, array: false, typmod, domain: None }
     }
 
-    /// This type with another modifier.
+    /// A domain.
+    pub fn of_domain(domain: DomainType) -> Self {
+        Self { domain: Some(domain), ..domain.base() }
+    }
+
+    /// This type with another modifier. The one of a domain is a part of the domain.
     #[must_use]
     pub const fn with_typmod(self, typmod: i32) -> Self {
-        Self { typmod, ..self }
+        if self.domain.is_some() { self } else { Self { typmod, ..self } }
     }
 
-    /// This type without its modifier.
+    /// The modifier that something of this type has beside its type, as `atttypmod` does: a domain's is its own.
+    pub const fn modifier(self) -> i32 {
+        if self.domain.is_some() { -1 } else { self.typmod }
+    }
+
+    /// The type of the values as such: that of a domain's base.
+    #[must_use]
+    pub const fn value_type(self) -> Self {
+        Self { domain: None, ..self }
+    }
+
+    /// What a domain is over in the end; other types as they are, arrays of domains among them.
+    #[must_use]
+    pub fn without_domain(self) -> Self {
+        self.as_domain().map_or(self, |domain| domain.chain().last().unwrap_or(domain).base())
+    }
+
+    /// The type of the values as such, without a modifier.
     #[must_use]
     pub const fn plain(self) -> Self {
-        self.with_typmod(-1)
+        Self { typmod: -1, domain: None, ..self }
     }
 
     /// The type as functions return it: without its modifier. Only `char(n)` keeps its length, as values are kept
     /// without the blanks that it says they end with.
     pub fn of_result(self) -> Self {
-        if self.base == Base::Bpchar { self } else { self.plain() }
+        if self.base == Base::Bpchar { self.value_type() } else { self.plain() }
     }
 
-    /// Whether two types differ in nothing but modifiers.
+    /// The domain that it is, which may be over arrays; None of arrays of one.
+    pub fn as_domain(self) -> Option<DomainType> {
+        self.domain.filter(|domain| !self.array || domain.base().array)
+    }
+
+    /// The domain that it is arrays of.
+    pub fn array_of_domain(self) -> Option<DomainType> {
+        self.domain.filter(|domain| self.array && !domain.base().array)
+    }
+
+    /// Whether two types differ in nothing but modifiers, and domains of the same values.
     pub fn same(self, other: Self) -> bool {
         self.base == other.base && self.array == other.array
     }
@@ -306,7 +372,10 @@ impl Type {
     }
 
     /// The type of the elements, if it is an array (or `int2vector`, `oidvector`).
-    pub const fn element(self) -> Option<Self> {
+    pub fn element(self) -> Option<Self> {
+        if let Some(domain) = self.as_domain() {
+            return domain.base().element();
+        }
         match self.base {
             _ if self.array => Some(Self { array: false, ..self }),
             Base::Int2vector => Some(Self::INT2),
@@ -322,6 +391,11 @@ impl Type {
 
     /// The OID in `pg_type`.
     pub fn oid(self) -> u32 {
+        match (self.as_domain(), self.domain) {
+            (Some(domain), _) => return domain.oid(),
+            (None, Some(domain)) => return domain.array_oid(),
+            (None, None) => {}
+        }
         let row = self.base.row();
         if self.array { row.array } else { row.oid }
     }
@@ -340,8 +414,13 @@ impl Type {
 
     /// `pg_type.typname`: `int4`, `_int4`.
     pub fn name(self) -> String {
-        let name = self.base.row().name;
-        if self.array { format!("_{name}") } else { name.to_owned() }
+        let name = self.domain.map_or(self.base.row().name, DomainType::name);
+        if self.is_array() { format!("_{name}") } else { name.to_owned() }
+    }
+
+    /// Whether it is the type of arrays of another, which a domain over arrays is not.
+    fn is_array(self) -> bool {
+        self.array && self.as_domain().is_none()
     }
 
     /// `pg_type.typlen`: bytes, -1 if they vary.
@@ -357,7 +436,7 @@ impl Type {
 
     /// `pg_type.typispreferred`: whether its category prefers it.
     pub fn is_preferred(self) -> bool {
-        !self.array && self.base.row().preferred
+        !self.array && self.domain.is_none() && self.base.row().preferred
     }
 
     /// Whether values of it are kept as [`crate::Value::Text`].
@@ -396,6 +475,11 @@ impl Type {
         (text && self.typmod >= HEADER).then_some((self.typmod - HEADER) as usize)
     }
 
+    /// The `n` of `bit(n)` or `bit varying(n)`.
+    pub fn bit_length(self) -> Option<usize> {
+        (matches!(self.base, Base::Bit | Base::Varbit) && self.typmod > 0).then_some(self.typmod as usize)
+    }
+
     /// Precision and scale of `numeric(p, s)`.
     pub fn precision_scale(self) -> Option<(i32, i32)> {
         if self.base != Base::Numeric || self.typmod < HEADER {
@@ -409,7 +493,7 @@ impl Type {
     /// Fractional digits of the seconds, if they are limited.
     pub fn time_precision(self) -> Option<u32> {
         let precision = match self.base {
-            Base::Time | Base::Timestamp | Base::Timestamptz => self.typmod,
+            Base::Time | Base::Timetz | Base::Timestamp | Base::Timestamptz => self.typmod,
             Base::Interval if self.typmod >= 0 => self.typmod & INTERVAL_FULL_PRECISION,
             _ => return None,
         };
@@ -434,6 +518,10 @@ impl Type {
         if modifiers.is_empty() {
             return Ok(self);
         }
+        if self.domain.is_some() {
+            let message = format!("type modifier is not allowed for type \"{}\"", self.name());
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
         let typmod = match (self.base, modifiers) {
             (Base::Varchar | Base::Bpchar, &[n]) => {
                 let name = if self.base == Base::Varchar { "varchar" } else { "char" };
@@ -444,6 +532,16 @@ impl Type {
                     return Err(bad(format!("length for type {name} cannot exceed {MAX_CHAR_LENGTH}")));
                 }
                 n + HEADER
+            }
+            (Base::Bit | Base::Varbit, &[n]) => {
+                let name = self.base.row().name;
+                if n < 1 {
+                    return Err(bad(format!("length for type {name} must be at least 1")));
+                }
+                if n > MAX_BIT_LENGTH {
+                    return Err(bad(format!("length for type {name} cannot exceed {MAX_BIT_LENGTH}")));
+                }
+                n
             }
             (Base::Numeric, &[precision]) => return self.with_modifiers(&[precision, 0]),
             (Base::Numeric, &[precision, scale]) => {
@@ -458,9 +556,10 @@ impl Type {
                 Self::numeric(precision, scale).typmod
             }
             (Base::Numeric, _) => return Err(bad("invalid NUMERIC type modifier")),
-            (Base::Time | Base::Timestamp | Base::Timestamptz, &[precision]) => {
-                let zone = if self.base == Base::Timestamptz { " WITH TIME ZONE" } else { "" };
-                let name = if self.base == Base::Time { "TIME" } else { "TIMESTAMP" };
+            (Base::Time | Base::Timetz | Base::Timestamp | Base::Timestamptz, &[precision]) => {
+                let zoned = matches!(self.base, Base::Timestamptz | Base::Timetz);
+                let zone = if zoned { " WITH TIME ZONE" } else { "" };
+                let name = if matches!(self.base, Base::Time | Base::Timetz) { "TIME" } else { "TIMESTAMP" };
                 if precision < 0 {
                     return Err(bad(format!("{name}({precision}){zone} precision must not be negative")));
                 }
@@ -472,8 +571,10 @@ impl Type {
                 }
                 (INTERVAL_FULL_RANGE << 16) | precision.min(MAX_TIME_PRECISION)
             }
-            (Base::Varchar | Base::Bpchar | Base::Time | Base::Timestamp | Base::Timestamptz, _)
-            | (Base::Interval, _) => return Err(bad("invalid type modifier")),
+            (Base::Varchar | Base::Bpchar | Base::Time | Base::Timetz | Base::Timestamp, _)
+            | (Base::Timestamptz | Base::Interval | Base::Bit | Base::Varbit, _) => {
+                return Err(bad("invalid type modifier"));
+            }
             _ => {
                 let message = format!("type modifier is not allowed for type \"{}\"", self.base.row().name);
                 return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
@@ -513,6 +614,7 @@ impl Type {
             "decimal" | "dec" => Base::Numeric,
             // without a length it means char(1)
             "char" | "character" | "nchar" => return Some(Self::bpchar(1)),
+            "bit" => return Some(Self::BIT.with_typmod(1)),
             _ => return Self::by_typname(name),
         };
         Some(Self::of(base))
@@ -522,13 +624,13 @@ impl Type {
     pub fn by_typname(name: &str) -> Option<Self> {
         let (name, array) = name.strip_prefix('_').map_or((name, false), |name| (name, true));
         let base = Base::all().find(|base| base.row().name == name)?;
-        (!array || base.row().array != 0).then_some(Self { base, array, typmod: -1 })
+        (!array || base.row().array != 0).then_some(Self { base, array, typmod: -1, domain: None })
     }
 
     /// The name as SQL has it, without the modifier: `format_type(oid, NULL)`. Messages use it.
     pub fn sql_name(self) -> String {
-        let name = self.base.row().sql;
-        if self.array { format!("{name}[]") } else { name.to_owned() }
+        let name = self.domain.map_or(self.base.row().sql, DomainType::sql);
+        if self.is_array() { format!("{name}[]") } else { name.to_owned() }
     }
 }
 
@@ -539,17 +641,23 @@ fn bad(message: impl Into<std::borrow::Cow<'static, str>>) -> SqlError {
 /// As `format_type(oid, typmod)` prints it.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.domain.is_some() {
+            return f.write_str(&self.sql_name());
+        }
         let sql = self.base.row().sql;
         match self.base {
             Base::Bpchar if self.typmod < HEADER => f.write_str("bpchar")?,
             Base::Varchar | Base::Bpchar if self.typmod >= HEADER => {
                 write!(f, "{sql}({})", self.typmod - HEADER)?;
             }
+            // without quotes it is bit(1)
+            Base::Bit if self.typmod < 1 => f.write_str("\"bit\"")?,
+            Base::Bit | Base::Varbit if self.typmod > 0 => write!(f, "{sql}({})", self.typmod)?,
             Base::Numeric => match self.precision_scale() {
                 Some((precision, scale)) => write!(f, "numeric({precision},{scale})")?,
                 None => f.write_str(sql)?,
             },
-            Base::Time | Base::Timestamp | Base::Timestamptz => match self.time_precision() {
+            Base::Time | Base::Timetz | Base::Timestamp | Base::Timestamptz => match self.time_precision() {
                 Some(precision) => {
                     let (word, rest) = sql.split_once(' ').unwrap_or((sql, ""));
                     write!(f, "{word}({precision}) {rest}")?;

@@ -178,6 +178,11 @@ pub(crate) fn parse(text: &str, others: Others<'_>) -> Result<Type> {
     if cursor.at != tokens.len() {
         return Err(syntax(text));
     }
+    if array && ty.array && ty.domain.is_some() {
+        return Err(SqlError::unsupported(
+            "arrays of arrays of domains, and of domains over arrays, are not supported",
+        ));
+    }
     if array && !ty.array {
         ty = ty.to_array().ok_or_else(|| missing(text))?;
     }
@@ -231,13 +236,22 @@ fn scalar(cursor: &mut Cursor<'_>, text: &str, others: Others<'_>) -> Result<Typ
                 (false, false) => Type::BPCHAR.with_modifiers(&modifiers),
             }
         }
+        "bit" => {
+            let varying = cursor.word("varying");
+            let modifiers = cursor.modifiers().ok_or_else(bad)?;
+            match (varying, modifiers.is_empty()) {
+                (true, _) => Type::VARBIT.with_modifiers(&modifiers),
+                (false, true) => Ok(Type::BIT.with_typmod(1)),
+                (false, false) => Type::BIT.with_modifiers(&modifiers),
+            }
+        }
         "time" | "timestamp" => {
             let modifiers = cursor.modifiers().ok_or_else(bad)?;
             let base = match (word, cursor.zone().ok_or_else(bad)?) {
                 ("timestamp", true) => Base::Timestamptz,
                 ("timestamp", false) => Base::Timestamp,
                 (_, false) => Base::Time,
-                (_, true) => return Err(missing("timetz")),
+                (_, true) => Base::Timetz,
             };
             Type::of(base).with_modifiers(&modifiers)
         }
@@ -298,6 +312,14 @@ mod tests {
             "date",
             "time without time zone",
             "time(3) without time zone",
+            "time with time zone",
+            "time(3) with time zone",
+            "inet",
+            "\"bit\"",
+            "bit(3)",
+            "bit varying",
+            "bit varying(3)",
+            "macaddr8[]",
             "timestamp without time zone",
             "timestamp(0) with time zone",
             "timestamp with time zone",
@@ -334,6 +356,9 @@ mod tests {
             ("float(24)", "real"),
             ("float(25)", "double precision"),
             ("decimal(5)", "numeric(5,0)"),
+            ("bit", "bit(1)"),
+            ("varbit(3)", "bit varying(3)"),
+            ("pg_catalog.bit", "\"bit\""),
             ("timestamptz(3)", "timestamp(3) with time zone"),
             ("pg_catalog.\"char\"", "\"char\""),
             ("timestamp(9)", "timestamp(6) without time zone"),

@@ -1,15 +1,18 @@
 //! Values.
 
 use crate::array::Array;
+use crate::bits::Bits;
 use crate::calendar::{check_date, check_time, check_timestamp};
 use crate::enums::EnumValue;
 use crate::error::Result;
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::network::Inet;
 use crate::numeric::Numeric;
 use crate::range::Range;
 use crate::record::Record;
 use crate::text::utf8;
+use crate::timetz::Timetz;
 use crate::ty::{Base, Type};
 use std::sync::Arc;
 
@@ -51,14 +54,26 @@ pub enum Value {
     Date(i32),
     /// Microseconds since midnight, up to and including 24:00.
     Time(i64),
+    /// timetz.
+    Timetz(Timetz),
     /// Microseconds since 2000-01-01 in no particular zone; `i64::MAX` is infinity, `i64::MIN` -infinity.
     Timestamp(i64),
     /// Microseconds since 2000-01-01 UTC; infinities as above.
     Timestamptz(i64),
     /// interval.
     Interval(Interval),
+    /// bit, varbit.
+    Bits(Arc<Bits>),
+    /// money: hundredths.
+    Money(i64),
     /// uuid.
     Uuid([u8; 16]),
+    /// inet, cidr.
+    Inet(Inet),
+    /// macaddr.
+    Macaddr([u8; 6]),
+    /// macaddr8.
+    Macaddr8([u8; 8]),
     /// jsonb.
     Jsonb(Arc<Json>),
     /// oid, xid, and the `reg...` types, whose names the catalog knows.
@@ -161,6 +176,7 @@ impl Value {
         match self {
             Self::Date(v) => check_date(*v).map(|_| ()),
             Self::Time(v) => check_time(*v).map(|_| ()),
+            Self::Timetz(v) => v.checked().map(|_| ()),
             Self::Timestamp(v) | Self::Timestamptz(v) => check_timestamp(*v).map(|_| ()),
             Self::Text(v) => utf8(v.as_bytes()).map(|_| ()),
             Self::Array(array) => array.values().iter().try_for_each(Self::check),
@@ -185,6 +201,8 @@ impl Value {
             _ if ty.array => return false,
             Self::Text(_) => return ty.is_text(),
             Self::Oid(_) => return ty.is_oid(),
+            Self::Bits(_) => return matches!(ty.base, Base::Bit | Base::Varbit),
+            Self::Inet(v) => return ty.base == Base::Inet || ty.base == Base::Cidr && v.is_network(),
             Self::Bool(_) => Base::Bool,
             Self::Int2(_) => Base::Int2,
             Self::Int4(_) => Base::Int4,
@@ -196,10 +214,14 @@ impl Value {
             Self::Bytea(_) => Base::Bytea,
             Self::Date(_) => Base::Date,
             Self::Time(_) => Base::Time,
+            Self::Timetz(_) => Base::Timetz,
             Self::Timestamp(_) => Base::Timestamp,
             Self::Timestamptz(_) => Base::Timestamptz,
             Self::Interval(_) => Base::Interval,
+            Self::Money(_) => Base::Money,
             Self::Uuid(_) => Base::Uuid,
+            Self::Macaddr(_) => Base::Macaddr,
+            Self::Macaddr8(_) => Base::Macaddr8,
             Self::Jsonb(_) => Base::Jsonb,
             Self::Enum(v) => Base::Enum(v.ty()),
             Self::Record(_) => Base::Record,
@@ -240,10 +262,16 @@ impl Value {
             Self::Bytea(v) => Self::Bytea(v.clone()),
             Self::Date(v) => Self::Date(*v),
             Self::Time(v) => Self::Time(*v),
+            Self::Timetz(v) => Self::Timetz(*v),
             Self::Timestamp(v) => Self::Timestamp(*v),
             Self::Timestamptz(v) => Self::Timestamptz(*v),
             Self::Interval(v) => Self::Interval(*v),
+            Self::Bits(v) => Self::Bits(v.clone()),
+            Self::Money(v) => Self::Money(*v),
             Self::Uuid(v) => Self::Uuid(*v),
+            Self::Inet(v) => Self::Inet(*v),
+            Self::Macaddr(v) => Self::Macaddr(*v),
+            Self::Macaddr8(v) => Self::Macaddr8(*v),
             Self::Jsonb(v) => Self::Jsonb(v.clone()),
             Self::Oid(v) => Self::Oid(*v),
             Self::Array(v) => Self::Array(v.clone()),
@@ -296,6 +324,6 @@ mod tests {
         assert!(size_of::<Value>() <= 24, "{}", size_of::<Value>());
         assert!(size_of::<Option<Value>>() <= 24);
         assert!(size_of::<crate::SqlError>() == 8);
-        assert!(size_of::<Type>() <= 24);
+        assert!(size_of::<Type>() <= 32);
     }
 }

@@ -104,9 +104,9 @@ impl Zone {
         Some(Self { zone, name: Name::Fixed })
     }
 
-    /// Whether it is a zone of the database, and no fixed offset.
-    pub(crate) fn is_named(&self) -> bool {
-        matches!(self.name, Name::Database) && self.zone != TimeZone::UTC
+    /// Whether it is a zone of the database whose offset changes.
+    pub(crate) fn changes(&self) -> bool {
+        matches!(self.name, Name::Database) && self.zone.following(jiff::Timestamp::MIN).next().is_some()
     }
 
     /// A zone as POSIX writes it: a name, which may be missing, how far west of UTC it lies, and what else it has in

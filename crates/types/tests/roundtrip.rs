@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use scaledb_types::func::Interrupt;
 use scaledb_types::{
-    Base, Bound, Env, Interval, Json, KeyForm, Like, Numeric, Range, RangeType, Stored, Text, Type, Value,
-    Zone, all_functions,
+    Base, Bits, Bound, Env, Inet, Interval, Json, KeyForm, Like, Numeric, Range, RangeType, Stored, Text,
+    Timetz, Type, Value, Zone, all_functions,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -40,6 +40,23 @@ fn json() -> impl Strategy<Value = Json> {
     })
 }
 
+/// Addresses that often share their first bits.
+fn inet() -> impl Strategy<Value = Inet> {
+    let byte = || prop_oneof![4 => Just(0_u8), 1 => Just(0xFF), 1 => Just(0x80), 2 => any::<u8>()];
+    (any::<bool>(), prop::array::uniform16(byte()), 0_u8..=128).prop_map(|(v6, address, bits)| {
+        let (family, width, bits) = if v6 { (3, 16, bits) } else { (2, 4, bits / 4) };
+        let bytes = [&[family, bits, 0, width][..], &address[..usize::from(width)]].concat();
+        Inet::from_binary(&bytes, false).unwrap()
+    })
+}
+
+/// Times that are often the same in UTC.
+fn timetz() -> impl Strategy<Value = Timetz> {
+    let whole = (0_i64..=24, -15_i32..=15).prop_map(|(hour, east)| (hour * 3_600_000_000, east * 3_600));
+    prop_oneof![whole, (0..=86_400_000_000_i64, -57_599..57_600)]
+        .prop_map(|(micros, east)| Timetz::new(micros, east))
+}
+
 /// Values of a type.
 fn value_of(ty: Type) -> BoxedStrategy<Value> {
     match ty.base {
@@ -59,12 +76,21 @@ fn value_of(ty: Type) -> BoxedStrategy<Value> {
             .prop_map(Value::Date)
             .boxed(),
         Base::Time => (0..=86_400_000_000_i64).prop_map(Value::Time).boxed(),
+        Base::Timetz => timetz().prop_map(Value::Timetz).boxed(),
+        Base::Bit | Base::Varbit => {
+            "[01]{0,30}".prop_map(|digits| Value::Bits(Arc::new(Bits::parse(&digits).unwrap()))).boxed()
+        }
+        Base::Money => any::<i64>().prop_map(Value::Money).boxed(),
         Base::Timestamp => timestamp().prop_map(Value::Timestamp).boxed(),
         Base::Timestamptz => timestamp().prop_map(Value::Timestamptz).boxed(),
         Base::Interval => (any::<i32>(), any::<i32>(), any::<i64>())
             .prop_map(|(months, days, micros)| Value::Interval(Interval::new(months, days, micros)))
             .boxed(),
         Base::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        Base::Inet => inet().prop_map(Value::Inet).boxed(),
+        Base::Cidr => inet().prop_map(|v| Value::Inet(v.network())).boxed(),
+        Base::Macaddr => any::<[u8; 6]>().prop_map(Value::Macaddr).boxed(),
+        Base::Macaddr8 => any::<[u8; 8]>().prop_map(Value::Macaddr8).boxed(),
         Base::Jsonb => json().prop_map(Value::jsonb).boxed(),
         Base::Oid => any::<u32>().prop_map(Value::Oid).boxed(),
         Base::Char => (1_u8..128).prop_map(Value::Char).boxed(),
@@ -95,7 +121,7 @@ fn timestamp() -> impl Strategy<Value = i64> {
     ]
 }
 
-const TYPES: [Type; 28] = [
+const TYPES: [Type; 36] = [
     Type::BOOL,
     Type::INT2,
     Type::INT4,
@@ -110,10 +136,18 @@ const TYPES: [Type; 28] = [
     Type::BYTEA,
     Type::DATE,
     Type::TIME,
+    Type::TIMETZ,
+    Type::MONEY,
+    Type::BIT,
+    Type::VARBIT,
     Type::TIMESTAMP,
     Type::TIMESTAMPTZ,
     Type::INTERVAL,
     Type::UUID,
+    Type::INET,
+    Type::CIDR,
+    Type::MACADDR,
+    Type::MACADDR8,
     Type::JSONB,
     Type::OID,
     Type::CHAR,
@@ -194,7 +228,11 @@ proptest! {
     fn keys_sort_as_values_do((ty, a, b) in pair()) {
         prop_assert_eq!(key(&a).cmp(&key(&b)), a.cmp(&b), "{:?} {:?}", a, b);
         let through_row = ty.key_form() == KeyForm::Row
-            && matches!(ty.base, Base::Numeric | Base::Bpchar | Base::Text | Base::Bytea | Base::Oid | Base::Char);
+            && matches!(
+                ty.base,
+                Base::Numeric | Base::Bpchar | Base::Text | Base::Bytea | Base::Oid | Base::Char | Base::Inet
+                    | Base::Cidr | Base::Macaddr | Base::Macaddr8 | Base::Timetz | Base::Varbit
+            );
         if through_row {
             prop_assert_eq!(compare_stored(&a.store(ty).unwrap(), &b.store(ty).unwrap()), a.cmp(&b));
         }
@@ -262,7 +300,16 @@ proptest! {
 
     #[test]
     fn random_rows_are_loaded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
-        for ty in [Type::NUMERIC, Type::numeric(30, 5), Type::JSONB, Type::INTERVAL, Type::array_of(Base::Int4)] {
+        for ty in [
+            Type::NUMERIC,
+            Type::numeric(30, 5),
+            Type::JSONB,
+            Type::INTERVAL,
+            Type::INET,
+            Type::CIDR,
+            Type::VARBIT,
+            Type::array_of(Base::Int4),
+        ] {
             let _ = Value::load(ty, &Stored::Bytes(Cow::Borrowed(&bytes)));
         }
     }

@@ -77,7 +77,7 @@ make_roles() {
 # the rows of all tables, as COPY writes them
 rows() {
     local table
-    for table in public.person 'shop."Order"' shop.item public.bare '"Odd Name"."T 1"' public.later public.nested public.spent '"M 1"' shop.over_views; do
+    for table in public.person 'shop."Order"' shop.item public.bare '"Odd Name"."T 1"' public.later public.nested public.spent '"M 1"' shop.over_views shop.priced; do
         echo "$table"
         psql -X -q -c "copy (select * from $table order by 1, 2) to stdout"
     done

@@ -3,6 +3,10 @@ create schema shop;
 create schema "Odd Name";
 create type shop.mood as enum ('bad', 'so so', 'good');
 create type color as enum ('red', 'green');
+create domain shop.price as numeric(10, 2) default 1.5 not null check (value >= 0) constraint "Not 13" check (value <> 13);
+create domain short as varchar(5) default 'none';
+create domain lettered as short check (value is null or value >= 'a');
+create domain "Two Moods" as shop.mood[] constraint two check (array_length(value, 1) <= 2);
 create sequence shop.tickets as integer start 100 increment 5 minvalue 10 maxvalue 1000 cycle;
 create sequence untouched;
 create table person (
@@ -141,6 +145,20 @@ insert into later (id) values (1), (2);
 alter table later add column added integer default 7 not null;
 insert into later values (3, 'p', 1, 8);
 create view "Odd Name"."V 1" as select "select", "x""y" as z from "Odd Name"."T 1" order by 1 desc nulls last limit 5;
+create table shop.priced (
+    id integer primary key,
+    price shop.price,
+    other shop.price default 2 check (other > 1),
+    word lettered,
+    words short[],
+    moods "Two Moods"
+);
+insert into shop.priced values (1, 3.456, 4, 'b', '{x,y}', '{bad,"so so"}'), (2, default, default, null, null, null);
+create function shop.dearer(p shop.price, w lettered default 'z'::lettered) returns shop.price language sql immutable as $$ select p * 2 $$;
+create view cheap as select id, price, other * 2 as twice, 'q'::short as q from shop.priced where price < 2::shop.price;
+comment on domain shop.price is 'what it costs';
+comment on constraint "Not 13" on domain shop.price is 'unlucky';
+grant usage on type shop.price to clerk;
 create materialized view spent as select person, sum(n * price) as total from shop."Order" group by person;
 create unique index spent_person on spent (person);
 create index on spent (total desc) where total > 1;
@@ -155,6 +173,16 @@ alter materialized view newest rename to latest;
 create function "Odd Name"."F"(integer, text) returns void language plpgsql as $$ begin perform $1; end $$;
 create function as_owner() returns integer language sql security definer as 'select count(*)::integer from public.person';
 create view asked with (security_invoker) as select id from later;
+create view checked as select id, kind from later where kind is not null with local check option;
+create view checked_twice with (security_invoker) as select * from checked where id > 0 with check option;
+alter view checked alter column kind set default 'p';
+alter view checked alter column id set default nextval('shop.tickets');
+create view heads (first, second) as select id, kind from later;
+alter view heads rename column second to third;
+create view handled as select distinct kind from later;
+create trigger handled_in instead of insert or update on handled for each row execute function stamp('x');
+create trigger handled_before before insert on handled for each statement execute function stamp();
+comment on trigger handled_in on handled is 'by hand';
 grant select on person to auditor;
 grant select (name), update (name, balance) on person to clerk with grant option;
 grant all on shop.item to clerk;

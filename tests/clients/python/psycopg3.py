@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import ipaddress
 import threading
 import time
 import uuid
@@ -107,6 +108,24 @@ def ranges_come_back_as_they_went(c):
         for name, value in values:
             found = cursor.execute(f"select %s::{name}", (value,)).fetchone()[0]
             assert found == value, (name, binary, found)
+
+
+@case
+def addresses_and_times_with_zones_come_back_as_they_went(c):
+    values = [
+        ("inet", ipaddress.ip_address("1.2.3.4")), ("inet", ipaddress.ip_interface("::1/64")),
+        ("cidr", ipaddress.ip_network("10.0.0.0/8")), ("inet[]", [ipaddress.ip_address("::1"), None]),
+        ("timetz", datetime.time(1, 2, 3, 500, tzinfo=datetime.timezone(datetime.timedelta(hours=-8)))),
+    ]
+    for binary in (False, True):
+        cursor = c.cursor(binary=binary)
+        for name, value in values:
+            for place in ("%s", "%b", "%t"):
+                found = cursor.execute(f"select {place}::{name}", (value,)).fetchone()[0]
+                assert found == value, (name, binary, place, found)
+    oids = [d.type_code for d in c.execute("select %s::inet, '10/8'::cidr, '10:00+02'::timetz, B'1', '$1'::money",
+                                           (ipaddress.ip_address("1.2.3.4"),)).description]
+    assert oids == [869, 650, 1266, 1560, 790], oids
 
 
 @case

@@ -278,3 +278,46 @@ fn routines_run_at_all_nodes() {
     ok(&mut b, "update acc set n = 0 where id = 1");
     assert_eq!(text(&mut a, "select count(*) from log"), "6");
 }
+
+#[test]
+fn domains_are_known_at_all_nodes() {
+    let three = Three::start();
+    let [mut a, mut b, mut c] = three.sessions();
+    ok(
+        &mut a,
+        "create domain pos int default 3 check (value > 0); create domain small pos check (value < 10)",
+    );
+    ok(&mut b, "create table t (id int primary key, p pos, s small, ps pos[])");
+    ok(
+        &mut c,
+        "create index t_p on t (p); insert into t values (1, 12, 5, '{7}'), (2, default, default, null)",
+    );
+    assert_eq!(
+        text(&mut a, "select id, p, s, ps, pg_typeof(p) from t order by p"),
+        "2|3|3|NULL|pos 1|12|5|{7}|pos"
+    );
+    for session in [&mut a, &mut b, &mut c] {
+        assert_eq!(code(session, "insert into t values (3, 0)"), "23514");
+        assert_eq!(code(session, "insert into t (id, s) values (3, 10)"), "23514");
+    }
+    // arrays of the domain keep it from getting more demands, as in PostgreSQL
+    assert_eq!(code(&mut c, "alter domain pos add check (value < 90)"), "0A000");
+    ok(&mut c, "alter table t drop column ps");
+    // a constraint that one node adds, all keep; and rows of all nodes are looked at
+    ok(&mut b, "insert into t values (4, 20)");
+    assert_eq!(code(&mut a, "alter domain pos add check (value < 20)"), "23514");
+    ok(&mut a, "alter domain pos add constraint thirty check (value <> 30)");
+    assert_eq!(code(&mut b, "insert into t values (5, 30)"), "23514");
+    assert_eq!(code(&mut c, "update t set p = 30 where id = 4"), "23514");
+    // a transaction that has made values by what the domain demanded before does not commit, at whatever node
+    ok(&mut c, "begin; insert into t values (6, 31)");
+    ok(&mut a, "alter domain pos add constraint more check (value <> 31)");
+    assert_eq!(code(&mut c, "commit"), "40001");
+    assert_eq!(text(&mut b, "select count(*) from t where p = 31"), "0");
+    ok(&mut c, "alter domain pos rename to positive");
+    assert_eq!(text(&mut a, "select pg_typeof(p) from t where id = 1"), "positive");
+    assert_eq!(code(&mut b, "drop domain positive"), "2BP01");
+    ok(&mut b, "drop domain positive cascade");
+    assert_eq!(text(&mut c, "select * from t order by id"), "1 2 4");
+    assert_eq!(code(&mut a, "select 1::small"), "42704");
+}

@@ -134,7 +134,11 @@ impl Binder<'_> {
         let (bounds, given) = self.bounds(subscripts)?;
         let args = std::iter::once(value.expr).chain(bounds).collect();
         Ok(match given {
-            Some(given) => Typed::new(Expr::Call(Box::new((ScalarFn::slice(given), args))), ty),
+            Some(given) => {
+                // a part of a domain over arrays is none of the domain
+                let ty = ty.without_domain();
+                Typed::new(Expr::Call(Box::new((ScalarFn::slice(given), args))), ty)
+            }
             None => Typed::new(Expr::Call(Box::new((ScalarFn::subscript(), args))), element),
         })
     }

@@ -66,7 +66,7 @@ impl Binder<'_> {
             _ => first,
         };
         let case = Expr::Case(vec![(equal.expr, Expr::Const(Value::Null))], Box::new(first.expr));
-        Ok(Typed::new(read_once(once, case), first.ty))
+        Ok(Typed::new(read_once(once, case), first.ty.value_type()))
     }
 }
 

@@ -15,6 +15,11 @@ impl Binder<'_> {
     /// # Errors
     /// 42804 or 42846 if there is no such cast in the context; 22P02 for a literal that is no such value.
     pub(crate) fn coerce(&mut self, typed: Typed, to: Type, context: Context) -> Result<Typed> {
+        if to.domain.is_some() {
+            // what is one of the domain was looked at, with what it demands now
+            self.depend_on(to);
+            return if typed.ty == to { Ok(typed) } else { self.coerce_to_domain(typed, to, context) };
+        }
         let explicit = context == Context::Explicit;
         if typed.ty.base == Base::Unknown && !typed.ty.array {
             match typed.expr {
@@ -24,7 +29,7 @@ impl Binder<'_> {
                         return self.session_cast(Typed::constant(Value::Text(text), Type::TEXT), to);
                     }
                     // the fields of an interval's type say what a number without a unit is
-                    let modified = !explicit || to.array || to.base == Base::Interval;
+                    let modified = !explicit || to.base == Base::Interval;
                     let read_as = if modified { to } else { to.plain() };
                     let value = Value::parse(&text, read_as, self.env)?;
                     let value = scaledb_types::cast::apply_typmod(value, to, explicit)?;
@@ -32,17 +37,22 @@ impl Binder<'_> {
                 }
                 Expr::Param(number) => {
                     let plain = if to.base == Base::Unknown { Type::TEXT } else { to.plain() };
-                    let ty = *self.params[number].get_or_insert(plain);
-                    if ty != plain && to.base != Base::Unknown {
-                        let what = format!("inconsistent types deduced for parameter ${}", number + 1);
-                        let detail = format!("{} versus {}", ty.sql_name(), plain.sql_name());
-                        return Err(SqlError::new(SqlState::AMBIGUOUS_PARAMETER, what).detail(detail));
+                    let ty = match to.base {
+                        Base::Unknown => *self.params[number].get_or_insert(plain),
+                        _ => self.decide_parameter(number, plain)?,
+                    };
+                    if ty.domain.is_some() {
+                        let typed = self.parameter_of_domain(number, ty)?;
+                        return self.coerce(typed, to, context);
                     }
                     return self.coerce(Typed::new(Expr::Param(number), ty), to, context);
                 }
                 _ => {}
             }
         }
+        // what is of a domain is of its base
+        let from = typed.ty;
+        let typed = Typed { ty: typed.ty.value_type(), ..typed };
         if typed.ty == to {
             return Ok(typed);
         }
@@ -50,7 +60,7 @@ impl Binder<'_> {
             return self.session_cast(typed, to);
         }
         let Some(cast) = find_cast(typed.ty, to, context) else {
-            return Err(no_cast(typed.ty, to));
+            return Err(no_cast(from, to));
         };
         if cast.is_noop() {
             return Ok(Typed::new(typed.expr, to));
@@ -112,6 +122,20 @@ impl Binder<'_> {
         }
     }
 
+    /// Says what type a parameter has, if nothing has said it before: the type that it has.
+    ///
+    /// # Errors
+    /// 42P08 if it has another one.
+    pub(super) fn decide_parameter(&mut self, number: usize, to: Type) -> Result<Type> {
+        let ty = *self.params[number].get_or_insert(to);
+        if ty != to {
+            let what = format!("inconsistent types deduced for parameter ${}", number + 1);
+            let detail = format!("{} versus {}", ty.sql_name(), to.sql_name());
+            return Err(SqlError::new(SqlState::AMBIGUOUS_PARAMETER, what).detail(detail));
+        }
+        Ok(ty)
+    }
+
     /// Converts expressions to their common type.
     pub(crate) fn unify(&mut self, list: Vec<Typed>, what: &str) -> Result<(Vec<Expr>, Type)> {
         let ty = common_of(&list, what)?;
@@ -164,5 +188,9 @@ pub(super) fn common_of<'t>(list: impl IntoIterator<Item = &'t Typed>, what: &st
     let types: Vec<Type> = types.into_iter().map(|typed| typed.ty).collect();
     let common = common_type(&types, what)?;
     // a NULL has no modifier, and so they do not have one in common; COALESCE passes it over
-    Ok(if nulls.is_empty() || what == "COALESCE" { common } else { common.of_result() })
+    Ok(match nulls.is_empty() {
+        true => common,
+        false if what == "COALESCE" => common.value_type(),
+        false => common.of_result(),
+    })
 }

@@ -4,7 +4,7 @@ use super::access::check_dimensions;
 use super::{Binder, Typed};
 use crate::functions::{Assignment, ScalarFn};
 use crate::plan::expr::Expr;
-use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{AccessExpr, Subscript};
 
 /// An element of a column.
@@ -21,6 +21,7 @@ impl Binder<'_> {
     /// # Errors
     /// 42804 if the type has no elements, or for a field of one.
     pub(super) fn element(&mut self, ty: Type, name: &str, chain: &[AccessExpr]) -> Result<Element> {
+        let ty = ty.without_domain();
         let subscripts = chain.iter().map(|access| match access {
             AccessExpr::Subscript(subscript) => Ok(subscript),
             AccessExpr::Dot(field) => {
@@ -50,6 +51,17 @@ impl Binder<'_> {
             None => (Assignment::Element { element: element.plain() }, element),
         };
         Ok(Element { function: ScalarFn::assignment(assignment), subscripts, takes })
+    }
+
+    /// A column of which elements were set, as a whole: a domain over arrays, say, looks at what it has become.
+    ///
+    /// # Errors
+    /// What is wrong with what the domain demands.
+    pub(super) fn of_parts(&mut self, column: Expr, ty: Type) -> Result<Expr> {
+        match ty.as_domain() {
+            Some(_) => Ok(self.coerce(Typed::new(column, ty.value_type()), ty, Context::Assignment)?.expr),
+            None => Ok(column),
+        }
     }
 
     /// A value as one of an element of a column.

@@ -63,7 +63,13 @@ impl Binder<'_> {
             Ast::Value(value) => self.literal(&value.value),
             Ast::Nested(inner) => self.expr(inner),
             Ast::TypedString(typed) => {
-                let ty = self.data_type(&typed.data_type)?;
+                let ty = match typed.data_type {
+                    // without a length these take all of a literal
+                    ast::DataType::Bit(None) | ast::DataType::Char(None) | ast::DataType::Character(None) => {
+                        self.data_type(&typed.data_type)?.plain()
+                    }
+                    _ => self.data_type(&typed.data_type)?,
+                };
                 let text = literal_text(&typed.value.value).ok_or_else(|| unsupported("this literal"))?;
                 self.coerce(Typed::constant(Value::text(text), Type::UNKNOWN), ty, Context::Explicit)
             }

@@ -11,7 +11,7 @@ use crate::plan::expr::Expr;
 use crate::plan::joins::{Held, Leaf, Tree};
 use crate::plan::window::{Frame, OwnFn, Window, WindowFn};
 use crate::plan::{Computed, Label, Node, SetCall, SetItem, Slot};
-use scaledb_catalog::Relation;
+use scaledb_catalog::{Relation, ViewDesc};
 use scaledb_types::func::{Form, JsonRecords};
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, common_type};
 use sqlparser::ast::{
@@ -360,24 +360,9 @@ impl Binder<'_> {
                 self.inherited = self.locking.within(&alias_name);
                 self.lifts = !self.inherited.is_empty();
                 let locked = self.locking.count();
-                // a view sees neither the query around it nor its parameters
-                let scopes = std::mem::take(&mut self.scopes);
-                let ctes = std::mem::take(&mut self.ctes);
-                let named = std::mem::take(&mut self.named);
-                let noted = self.noted.take();
-                let known = std::mem::replace(&mut self.known_columns, view.known.clone());
-                // its names mean what they meant when it was made
-                let naming = Naming::View(view.clone());
-                let (before, owner) = (self.uses.by(), self.catalog.owner_of(view.oid));
-                // what the view reads, its owner may read
-                self.uses.act_for(if view.security_invoker { before } else { Some(owner) });
-                let bound = self.apart(naming, |binder| binder.deeper(|binder| binder.query(&query)));
-                self.uses.act_for(before);
-                self.known_columns = known;
-                self.noted = noted;
-                self.scopes = scopes;
-                self.ctes = ctes;
-                self.named = named;
+                let by = self.reader_behind(&view);
+                let bound =
+                    self.within_view(&view, by, |binder| binder.deeper(|binder| binder.query(&query)));
                 let (node, mut columns) = self.open_columns(bound?, &[]);
                 for (column, (name, ..)) in columns.iter_mut().zip(&view.columns) {
                     column.name.clone_from(name);
@@ -394,6 +379,7 @@ impl Binder<'_> {
                 self.add_table(Some(&view.schema), alias, &name, columns)?;
                 // they come from the tables that it reads
                 if let Some(table) = self.scope().tables.last_mut() {
+                    table.view = table.own.then_some(view.oid);
                     table.own = false;
                 }
                 Ok(Tree::Leaf(Leaf::other(node, slots)))
@@ -416,6 +402,36 @@ impl Binder<'_> {
                 found.map_err(|error| self.at(object.span(), error))
             }
         }
+    }
+
+    /// Whose privileges count in the query of a view: what the view reads, its owner may read.
+    pub(super) fn reader_behind(&self, view: &ViewDesc) -> Option<u32> {
+        if view.security_invoker { self.uses.by() } else { Some(self.catalog.owner_of(view.oid)) }
+    }
+
+    /// Binds something of a view, which sees neither the query around it nor its parameters, for a reader.
+    pub(super) fn within_view<R>(
+        &mut self,
+        view: &Arc<ViewDesc>,
+        by: Option<u32>,
+        f: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        let scopes = std::mem::take(&mut self.scopes);
+        let ctes = std::mem::take(&mut self.ctes);
+        let named = std::mem::take(&mut self.named);
+        let noted = self.noted.take();
+        let known = std::mem::replace(&mut self.known_columns, view.known.clone());
+        let before = self.uses.by();
+        self.uses.act_for(by);
+        // its names mean what they meant when it was made
+        let result = self.apart(Naming::View(view.clone()), f);
+        self.uses.act_for(before);
+        self.known_columns = known;
+        self.noted = noted;
+        self.scopes = scopes;
+        self.ctes = ctes;
+        self.named = named;
+        result
     }
 
     fn system_table(&mut self, schema: Option<&str>, name: &str, alias: Option<&TableAlias>) -> Result<Tree> {
@@ -442,6 +458,7 @@ impl Binder<'_> {
     }
 
     fn cte_table(&mut self, cte: &CteDef, alias: Option<&TableAlias>) -> Result<Tree> {
+        self.nests(cte.height + 1)?;
         let recursive = match cte.stage {
             Stage::Whole { recursive } => recursive,
             Stage::Silent => {

@@ -313,6 +313,7 @@ impl Binder<'_> {
             "current_timestamp" => "timestamptz",
             "localtimestamp" => "timestamp",
             "localtime" => "time",
+            "current_time" => "timetz",
             _ => return Ok(None),
         };
         let [arg] = list else { return Ok(None) };
@@ -424,10 +425,13 @@ impl Binder<'_> {
                 // a type's name is a function that casts to it
                 if args.len() == 1
                     && error.code() == SqlState::UNDEFINED_FUNCTION
-                    && let Some(ty) = Type::by_typname(name).or_else(|| self.enum_named(name))
+                    && let Some(ty) = Type::by_typname(name).or_else(|| self.own_type_named(name))
                     && let Some(arg) = args.pop()
                 {
-                    return self.coerce(arg, ty, Context::Explicit);
+                    return self.coerce(arg, ty, Context::Explicit).map_err(|own| match own.code() {
+                        SqlState::CANNOT_COERCE => error,
+                        _ => own,
+                    });
                 }
                 Err(error)
             }

@@ -29,21 +29,24 @@ impl Binder<'_> {
         row: &[Slot],
         f: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
+        let table = ScopeTable {
+            name: table.desc.name.clone(),
+            columns: Self::columns_of(table, row),
+            ..ScopeTable::default()
+        };
+        self.over_columns(table, f)
+    }
+
+    /// Binds something from the catalog over some columns.
+    pub(super) fn over_columns<R>(
+        &mut self,
+        table: ScopeTable,
+        f: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
         let scopes = std::mem::take(&mut self.scopes);
         // its columns are none of the aggregate whose argument may be at hand
         let named = std::mem::take(&mut self.named);
-        self.scopes.push(Scope {
-            tables: vec![ScopeTable {
-                schema: None,
-                name: table.desc.name.clone(),
-                columns: Self::columns_of(table, row),
-                system: Vec::new(),
-                scalar: false,
-                own: false,
-                row_names: None,
-            }],
-            ..Scope::default()
-        });
+        self.scopes.push(Scope { tables: vec![table], ..Scope::default() });
         let result = self.apart(Naming::Kept, f);
         (self.scopes, self.named) = (scopes, named);
         result

@@ -14,14 +14,18 @@ impl Binder<'_> {
             Literal::Boolean(v) => Typed::constant(Value::Bool(*v), Type::BOOL),
             Literal::Number(text, _) => self.number(text)?,
             Literal::Placeholder(name) => self.placeholder(name)?,
-            Literal::HexStringLiteral(_) | Literal::SingleQuotedByteStringLiteral(_) => {
-                return Err(unsupported("a bit string"));
-            }
+            Literal::HexStringLiteral(digits) => self.bits('x', digits)?,
+            Literal::SingleQuotedByteStringLiteral(digits) => self.bits('b', digits)?,
             other => match literal_text(other) {
                 Some(text) => Typed::constant(Value::text(text), Type::UNKNOWN),
                 None => return Err(unsupported("this literal")),
             },
         })
+    }
+
+    /// `B'101'` or `X'1F'`.
+    fn bits(&self, kind: char, digits: &str) -> Result<Typed> {
+        Ok(Typed::constant(Value::parse(&format!("{kind}{digits}"), Type::BIT, self.env)?, Type::BIT))
     }
 
     /// An integer of the least type that holds it, or a numeric.
@@ -51,6 +55,10 @@ impl Binder<'_> {
             self.params.resize(number, None);
         }
         let ty = self.params[number - 1].unwrap_or(Type::UNKNOWN);
+        // those of a routine have been looked at when they were given
+        if ty.domain.is_some() && self.variables.is_none() {
+            return self.parameter_of_domain(number - 1, ty);
+        }
         Ok(Typed::new(Expr::Param(number - 1), ty))
     }
 

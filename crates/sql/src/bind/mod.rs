@@ -5,6 +5,7 @@ mod case;
 mod clauses;
 mod coerce;
 pub(crate) mod dml;
+mod domain;
 mod element;
 pub(crate) mod expr;
 pub(crate) mod from;
@@ -31,6 +32,7 @@ mod special_call;
 mod stars;
 mod subquery;
 mod tail;
+pub(crate) mod updatable;
 pub(crate) mod variables;
 mod variadic;
 mod whole_row;
@@ -45,7 +47,7 @@ use crate::plan::statistics::TableStatistics;
 use crate::plan::{BoundTable, Computed, ForeignKey, Kind, Node, Plan, Slot};
 use names::Naming;
 use scaledb_base::TableId;
-use scaledb_catalog::Catalog;
+use scaledb_catalog::{Catalog, TableDesc};
 use scaledb_sync::atomic::AtomicU64;
 use scaledb_types::{Env, Fields, Result, SqlError, Type, Value};
 use scope::Scope;
@@ -63,6 +65,8 @@ pub(crate) type SystemTable = (Computed, &'static [(&'static str, Type)]);
 pub(crate) trait Lookup {
     /// The table of an oid, with the engine's table behind it.
     fn table(&self, oid: u32) -> Result<Arc<BoundTable>>;
+    /// A table that the engine has not made, and that no rows are read of.
+    fn unmade(&self, desc: &TableDesc) -> Result<BoundTable>;
     /// The foreign keys of a table, and those that refer to it.
     fn foreign_keys(&self, oid: u32) -> Result<Keys>;
     /// What is known of the rows of a table.
@@ -129,6 +133,8 @@ pub(crate) struct CteDef {
     /// The fields of columns that are records, by their numbers, as far as they are known.
     pub(crate) records: Vec<(usize, Arc<Fields>)>,
     pub(crate) stage: with::Stage,
+    /// How deep it nests: what names it nests deeper.
+    pub(crate) height: usize,
 }
 
 /// Binds one statement.
@@ -176,6 +182,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) noted: Option<Vec<noted::Noted>>,
     /// Whether the column that was found last is one of a relation, by its own name.
     found_own: bool,
+    /// The view that it is one of by its own name, and its number there.
+    found_in_view: Option<(u32, i16)>,
     /// Where names are looked up.
     pub(crate) naming: Naming,
     /// Whether the query at hand may be a statement that writes: WITH at the top, and what follows it.
@@ -213,6 +221,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) locks: Option<crate::parse::locking::Strength>,
     /// Whether the plan would be another one if it knew the values of parameters.
     wants_values: bool,
+    /// What is known of domains.
+    domains: domain::Domains,
 }
 
 impl<'b> Binder<'b> {
@@ -264,6 +274,7 @@ impl<'b> Binder<'b> {
             known_columns: Vec::new(),
             noted: None,
             found_own: false,
+            found_in_view: None,
             naming: Naming::Statement,
             depth: 0,
             deepest: 0,
@@ -284,6 +295,7 @@ impl<'b> Binder<'b> {
             uses: privileges::Uses::default(),
             locks: None,
             wants_values: false,
+            domains: domain::Domains::default(),
         }
     }
 

@@ -1,15 +1,15 @@
 //! Names in syntax trees.
 
 use super::{Binder, unsupported};
-use crate::parse::lex::{Lexer, name_of};
-use scaledb_catalog::{Catalog, EnumDesc, PUBLIC, Relation, ViewDesc};
-use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use crate::parse::lex::{Lexer, cut, name_of};
+use scaledb_catalog::{Catalog, PUBLIC, Relation, ViewDesc};
+use scaledb_types::{Base, DomainType, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{ArrayElemTypeDef, DataType, Ident, ObjectName, ObjectNamePart};
 use std::sync::Arc;
 
-/// The name that an identifier means: folded to lower case unless quoted.
+/// The name that an identifier means: folded to lower case unless quoted, and no longer than names may be.
 pub(crate) fn fold(ident: &Ident) -> String {
-    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
+    cut(if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() })
 }
 
 /// Schema and name of a qualified name; a database before them is ignored.
@@ -56,16 +56,16 @@ pub(crate) fn split_text(text: &str) -> Option<(Option<String>, String)> {
     }
 }
 
-/// The enum type of a name, in its schema or along the path.
-pub(crate) fn find_enum<'c>(
-    catalog: &'c Catalog,
+/// The oid of the enum type or domain of a name, in its schema or along the path.
+pub(crate) fn find_own_type(
+    catalog: &Catalog,
     path: &[String],
     schema: Option<&str>,
     name: &str,
-) -> Option<&'c Arc<EnumDesc>> {
+) -> Option<u32> {
     match schema {
-        Some(schema) => catalog.enum_named(own_schema(path, schema)?, name),
-        None => path.iter().find_map(|schema| catalog.enum_named(schema, name)),
+        Some(schema) => catalog.own_type_named(own_schema(path, schema)?, name),
+        None => path.iter().find_map(|schema| catalog.own_type_named(schema, name)),
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) enum Naming {
     View(Arc<ViewDesc>),
 }
 
-/// The enum type of a name, or that of arrays of one, in its schema or along the path.
+/// The enum type or domain of a name, or that of arrays of one, in its schema or along the path.
 fn find_type(catalog: &Catalog, path: &[String], schema: Option<&str>, name: &str) -> Option<Type> {
     match schema {
         Some(schema) => catalog.type_named(own_schema(path, schema)?, name),
@@ -220,7 +220,7 @@ impl Binder<'_> {
                 let mut found = Err(SqlError::internal("a view without a path"));
                 for schema in path_of(view).chunks(1) {
                     found = data_type(self.catalog, schema, ast);
-                    let uses = |ty: &Type| enum_oid(*ty).is_none_or(|oid| view.uses.contains(&oid));
+                    let uses = |ty: &Type| own_oid(*ty).is_none_or(|oid| view.uses.contains(&oid));
                     if found.as_ref().is_ok_and(uses) {
                         break;
                     }
@@ -232,15 +232,15 @@ impl Binder<'_> {
         Ok(ty)
     }
 
-    /// The enum type of a name that stands alone. The plan depends on it.
-    pub(crate) fn enum_named(&mut self, name: &str) -> Option<Type> {
+    /// The enum type or domain of a name that stands alone. The plan depends on it.
+    pub(crate) fn own_type_named(&mut self, name: &str) -> Option<Type> {
         let find = |path: &[String]| find_type(self.catalog, path, None, name);
         let ty = match &self.naming {
             Naming::Statement => find(self.lookup.search_path()),
             Naming::Kept => find(&self.path_of_kept()),
             Naming::View(view) => {
                 let mut each = path_of(view).chunks(1).filter_map(find);
-                each.find(|ty| enum_oid(*ty).is_some_and(|oid| view.uses.contains(&oid)))
+                each.find(|ty| own_oid(*ty).is_some_and(|oid| view.uses.contains(&oid)))
             }
         }?;
         self.depend_on(ty);
@@ -253,9 +253,16 @@ impl Binder<'_> {
         std::iter::once(PUBLIC.to_owned()).chain(own).collect()
     }
 
-    /// Notes that the plan depends on the definition of an enum type.
+    /// Notes that the plan depends on the definition of an enum type or domain.
     pub(crate) fn depend_on(&mut self, ty: Type) {
         self.relations.extend(enum_oid(ty));
+        if let Some(domain) = ty.domain {
+            self.relations.extend(domain.chain().map(DomainType::oid));
+            // what it is over may be arrays of another one
+            if let Some(last) = domain.chain().last().and_then(|last| last.base().array_of_domain()) {
+                self.depend_on(Type::of_domain(last));
+            }
+        }
     }
 
     /// The relation of a name.
@@ -307,6 +314,11 @@ fn enum_oid(ty: Type) -> Option<u32> {
         Base::Enum(definition) => Some(definition.oid()),
         _ => None,
     }
+}
+
+/// The oid of an enum type or domain, or of that of which it is arrays.
+fn own_oid(ty: Type) -> Option<u32> {
+    ty.domain.map(DomainType::oid).or_else(|| enum_oid(ty))
 }
 
 /// Where the query of a view finds its names.

@@ -11,8 +11,8 @@ use sqlparser::tokenizer::Span;
 pub(crate) enum Noted {
     /// The name of a relation, with its oid; and whether another name follows, that the query calls it by.
     Relation(Span, u32, bool),
-    /// The name of a column, with the oid of its relation and its number; and whether it is an item of a select list
-    /// without another name: what the query returns is called by it.
+    /// The name of a column, with the oid of its table or view and its number; and whether it is an item of a select
+    /// list without another name: what the query returns is called by it.
     Column(Span, (u32, i16), bool),
     /// A star, perhaps behind the name of a table: the columns that it means.
     Star(Span, Vec<OfStar>),
@@ -37,10 +37,14 @@ impl Binder<'_> {
 
     /// Notes that a name means the column that was found last.
     pub(super) fn note_column(&mut self, span: Span, expr: &Expr) {
-        if self.noted.is_none() || !self.found_own {
+        if self.noted.is_none() {
             return;
         }
-        let origin = self.origin(expr);
+        let origin = match self.found_in_view {
+            Some(of_view) => of_view,
+            None if self.found_own => self.origin(expr),
+            None => return,
+        };
         if let Some(noted) = &mut self.noted {
             noted.push(Noted::Column(span, origin, false));
         }

@@ -16,6 +16,8 @@ struct Use {
     slots: Vec<Held>,
     /// Whether its rows are read, be it only to be counted: one that is written is read where its columns are named.
     reads: bool,
+    /// The use of the view that it is written through: it is read if that is.
+    through: Option<UseNumber>,
 }
 
 /// A slot that has a column.
@@ -67,7 +69,7 @@ impl Uses {
 
     fn push(&mut self, kind: ObjectKind, object: u32, whole: Privileges) -> UseNumber {
         let need = Need { kind, object, whole, columns: Vec::new(), by: self.by };
-        self.all.push(Use { need, slots: Vec::new(), reads: false });
+        self.all.push(Use { need, slots: Vec::new(), reads: false, through: None });
         UseNumber(self.all.len() - 1)
     }
 
@@ -105,7 +107,9 @@ impl Uses {
             .map(|(_, uses)| uses.clone())
             .collect();
         let mut needs: Vec<Need> = Vec::with_capacity(self.all.len());
-        for (at, Use { need, slots, reads }) in self.all.iter().enumerate() {
+        // which of them are read
+        let mut read_ones = vec![false; self.all.len()];
+        for (at, Use { need, slots, reads, through }) in self.all.iter().enumerate() {
             if idle.iter().any(|uses| uses.contains(&at)) {
                 continue;
             }
@@ -114,7 +118,11 @@ impl Uses {
             let mut columns: Vec<i16> = read.map(|held| held.attnum).collect();
             columns.sort_unstable();
             columns.dedup();
-            if *reads || !columns.is_empty() {
+            read_ones[at] = match through {
+                Some(UseNumber(view)) => read_ones[*view],
+                None => *reads || !columns.is_empty(),
+            };
+            if read_ones[at] {
                 need.columns.push((Privileges::SELECT, columns));
             }
             if !needs.contains(&need) {
@@ -159,10 +167,28 @@ impl Binder<'_> {
         }
     }
 
-    /// Notes that the statement writes to a table: what it needs on all of it.
-    pub(super) fn writes_table(&mut self, schema: &str, oid: u32, whole: Privileges) -> UseNumber {
-        self.looks_into(schema);
-        self.uses.push(ObjectKind::Table, oid, whole)
+    /// Notes that the statement writes to a relation: what it needs on all of it.
+    pub(super) fn writes_relation(&mut self, relation: &Relation, whole: Privileges) -> UseNumber {
+        self.looks_into(relation.schema());
+        self.uses.push(Catalog::kind_of_relation(relation), relation.oid(), whole)
+    }
+
+    /// Notes that the statement writes through a view to what that reads. Who reads of the view needs SELECT on all
+    /// columns that its query names.
+    pub(super) fn writes_behind(
+        &mut self,
+        relation: &Relation,
+        whole: Privileges,
+        view: UseNumber,
+    ) -> UseNumber {
+        let number = self.uses.push(Catalog::kind_of_relation(relation), relation.oid(), whole);
+        self.uses.all[number.0].through = Some(view);
+        number
+    }
+
+    /// Notes that columns of what is used are in these slots.
+    pub(super) fn has_columns(&mut self, number: UseNumber, slots: impl Iterator<Item = (i16, Slot)>) {
+        self.uses.hold(number, slots);
     }
 
     /// Notes that the columns of a table that is written are in these slots, too.
@@ -190,7 +216,7 @@ impl Binder<'_> {
         self.needs_on_columns(number, privilege, columns);
     }
 
-    fn needs_on_columns(&mut self, number: UseNumber, privilege: Privileges, columns: Vec<i16>) {
+    pub(super) fn needs_on_columns(&mut self, number: UseNumber, privilege: Privileges, columns: Vec<i16>) {
         let need = &mut self.uses.all[number.0].need;
         match need.columns.iter_mut().find(|(known, _)| *known == privilege) {
             Some((_, known)) => known.extend(columns),

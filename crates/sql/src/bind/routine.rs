@@ -236,7 +236,7 @@ impl Binder<'_> {
                     let to = self.catalog.type_of_oid(parameter.type_oid)?;
                     let from = types[*at];
                     texts += usize::from(from.base == Base::Unknown && to.is_text());
-                    if from.same(to) {
+                    if from.same(to) && from.domain == to.domain {
                         exact += 1;
                     } else if from.base == Base::Record
                         || from.base != Base::Unknown && find_cast(from, to, Context::Implicit).is_none()

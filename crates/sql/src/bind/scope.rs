@@ -53,6 +53,8 @@ pub(crate) struct ScopeTable {
     pub(crate) scalar: bool,
     /// It is a table, and its columns have their own names.
     pub(crate) own: bool,
+    /// The view that it is, if its columns have their own names.
+    pub(crate) view: Option<u32>,
     /// What the fields of its row are called, where its columns are called otherwise here: a row of a table has the
     /// names of the table.
     pub(crate) row_names: Option<Vec<String>>,
@@ -187,7 +189,7 @@ impl Binder<'_> {
             Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what))
         };
         let mut table_known = false;
-        self.found_own = false;
+        (self.found_own, self.found_in_view) = (false, None);
         for (level, scope) in self.scopes.iter().enumerate().rev() {
             for scope_table in &scope.tables {
                 if let Some((schema, wanted)) = table {
@@ -197,7 +199,7 @@ impl Binder<'_> {
                     }
                     table_known = true;
                 }
-                for column in scope_table.named() {
+                for (place, column) in scope_table.named().enumerate() {
                     if column.name != name || table.is_none() && column.merged {
                         continue;
                     }
@@ -206,6 +208,7 @@ impl Binder<'_> {
                     }
                     found = Some((level, Expr::Slot(column.slot), column.ty, &scope_table.name));
                     self.found_own = scope_table.own;
+                    self.found_in_view = scope_table.view.zip(i16::try_from(place + 1).ok());
                 }
             }
             for Merged { shown, .. } in scope.merges.iter().filter(|_| table.is_none()) {

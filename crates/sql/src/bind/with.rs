@@ -133,6 +133,7 @@ impl Binder<'_> {
             self.within.push(number);
             let volatile = self.volatile;
             let uses = self.uses.count();
+            let deepest = std::mem::replace(&mut self.deepest, self.depth);
             let aliases: Vec<String> = cte.alias.columns.iter().map(|column| fold(&column.name)).collect();
             let bound = match &*cte.query.body {
                 SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, left, right }
@@ -188,6 +189,12 @@ impl Binder<'_> {
                 self.uses.of_cte(number, uses);
             }
             self.within.truncate(around);
+            // a row of it takes as many levels, wherever it is asked for
+            let height = self.deepest - self.depth;
+            self.deepest = self.deepest.max(deepest);
+            if let Some(def) = self.ctes.iter_mut().rev().find(|def| def.number == number) {
+                def.height = height;
+            }
             ctes.push(bound);
         }
         // those that stand for queries further behind are behind nothing now
@@ -202,7 +209,7 @@ impl Binder<'_> {
 
     /// Puts a WITH query in scope; its place there.
     fn stage(&mut self, name: String, number: usize, columns: Vec<(String, Type)>, stage: Stage) -> usize {
-        self.ctes.push(CteDef { name, number, columns, records: Vec::new(), stage });
+        self.ctes.push(CteDef { name, number, columns, records: Vec::new(), stage, height: 0 });
         self.ctes.len() - 1
     }
 

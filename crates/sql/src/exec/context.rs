@@ -65,6 +65,8 @@ pub(crate) trait Host {
     fn width_of(&self, desc: &RoutineDesc) -> Result<usize>;
     /// Compiles a piece of SQL of a routine.
     fn compile(&self, env: &Env, piece: &Piece<'_>) -> Result<Compiled>;
+    /// The plan that makes its only parameter one of a domain, or an array of such values.
+    fn domain(&self, env: &Env, ty: Type) -> Result<Arc<Plan>>;
     /// Notes that a function runs a plan, within the statement that calls it.
     ///
     /// # Errors

@@ -133,6 +133,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 quantify(*all, array.values(), |item| parts.0.call(env, &[left.clone(), item.clone()]))
             }
             Expr::Array(element, list) => self.array(*element, list),
+            Expr::Domain(domain) => self.domain(domain),
             Expr::Subquery(sub) => self.subquery(sub),
         }
     }
@@ -292,8 +293,8 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 }
 
-/// Refuses a value that is too large. Functions make such values: those that rows and clients bring have limits of their
-/// own.
+/// Refuses a value that is too large. Functions make such values: those that rows and clients bring have limits of
+/// their own.
 ///
 /// # Errors
 /// 53200.

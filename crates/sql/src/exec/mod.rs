@@ -10,6 +10,7 @@ mod changes;
 pub(crate) mod codec;
 pub(crate) mod context;
 pub(crate) mod distinct;
+mod domain;
 pub(crate) mod eval;
 pub(crate) mod exclusion;
 mod gather;
@@ -174,6 +175,16 @@ impl<'a, W: Worker> Exec<'a, W> {
         worker: &'a mut W,
         context: &'a Context<'a>,
         params: &'a [Value],
+        shape: (usize, usize, usize),
+        scratch: Scratch,
+    ) -> Self {
+        Self { worker: Some(worker), ..Self::without_worker(context, params, shape, scratch) }
+    }
+
+    /// A run that reads no tables.
+    fn without_worker(
+        context: &'a Context<'a>,
+        params: &'a [Value],
         (slots, scans, keeps): (usize, usize, usize),
         scratch: Scratch,
     ) -> Self {
@@ -183,7 +194,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         rows.resize(scans, None);
         Self {
-            worker: Some(worker),
+            worker: None,
             context,
             params,
             frame,

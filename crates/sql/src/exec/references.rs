@@ -326,8 +326,11 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         let row: Vec<Slot> = (0..new.len()).collect();
         let frame = std::mem::replace(&mut self.frame, new);
-        let checked = self
-            .generate(&setting.generated, &row)
+        let set = |column: usize| sets.is_empty() || sets.contains(&table.desc.columns[column].attnum);
+        let mut domains = setting.domains.iter().filter(|(column, _)| set(*column));
+        let checked = domains
+            .try_for_each(|(_, value)| self.eval(value).map(drop))
+            .and_then(|()| self.generate(&setting.generated, &row))
             .and_then(|()| self.check_conditions(table, (&setting.not_null, &setting.checks, &[]), &row));
         let mut new = std::mem::replace(&mut self.frame, frame);
         new.truncate(row.len());

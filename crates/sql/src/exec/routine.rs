@@ -285,7 +285,7 @@ impl<W: Worker> Runner for Exec<'_, W> {
     }
 
     fn convert(&mut self, value: Value, from: Type, to: Type) -> Result<Value> {
-        convert(self.context, value, from, to)
+        convert::<W>(self.context, value, from, to)
     }
 
     fn text(&mut self, value: &Value, ty: Type) -> Option<String> {
@@ -348,8 +348,8 @@ impl<W: Worker> Runner for Exec<'_, W> {
 /// A value of one type as one of another, as an assignment has it: by a cast, or else by its text.
 ///
 /// # Errors
-/// 42804, and those of the cast.
-pub(crate) fn convert(
+/// 42804, those of the cast, and 23502 and 23514 for what a domain refuses.
+pub(crate) fn convert<W: Worker>(
     context: &super::context::Context<'_>,
     value: Value,
     from: Type,
@@ -358,9 +358,21 @@ pub(crate) fn convert(
     if from == to {
         return Ok(value);
     }
-    if let Some(cast) = find_cast(from, to, CastContext::Assignment) {
-        return cast.apply(&value, context.env);
+    let value = if let Some(cast) = find_cast(from, to, CastContext::Assignment) {
+        cast.apply(&value, context.env)?
+    } else {
+        match context.text(&value, from) {
+            Some(text) => Value::parse(&text, to, context.env)?,
+            None => Value::Null,
+        }
+    };
+    if to.domain.is_none() {
+        return Ok(value);
     }
-    let Some(text) = context.text(&value, from) else { return Ok(Value::Null) };
-    Value::parse(&text, to, context.env)
+    let plan = context.host.domain(context.env, to)?;
+    context.host.note_uses(&plan);
+    let [expr] = &plan.output[..] else { return Err(SqlError::internal("not one expression")) };
+    let params = [value];
+    let shape = (plan.slots, 0, 0);
+    Exec::<W>::without_worker(context, &params, shape, super::Scratch::default()).eval(expr)
 }

@@ -203,7 +203,12 @@ impl<W: Worker> Exec<'_, W> {
             parts
                 && !matches!(
                     expr,
-                    Expr::Slot(_) | Expr::Once(..) | Expr::Session(_) | Expr::Routine(_) | Expr::Subquery(_)
+                    Expr::Slot(_)
+                        | Expr::Once(..)
+                        | Expr::Domain(_)
+                        | Expr::Session(_)
+                        | Expr::Routine(_)
+                        | Expr::Subquery(_)
                 )
         }
         if !is_constant(expr) || expr.is_volatile() {

@@ -40,6 +40,7 @@ pub(crate) fn arguments(
     let when = match desc.timing {
         TriggerTiming::Before => "BEFORE",
         TriggerTiming::After => "AFTER",
+        TriggerTiming::InsteadOf => "INSTEAD OF",
     };
     let count = i32::try_from(desc.arguments.len()).unwrap_or(i32::MAX);
     let texts: Vec<Value> = desc.arguments.iter().map(Value::text).collect();
@@ -120,23 +121,8 @@ impl<W: Worker> Exec<'_, W> {
             }
         }
         for trigger in &triggers.before_row {
-            if !self.applies(trigger, table, old, new.as_deref())? {
-                continue;
-            }
-            let Some(row) = self.fire(trigger, table, triggers.event, old, new.as_deref())? else {
+            if !self.fire_one_before(trigger, (table, triggers.event), old, new.as_mut())? {
                 return Ok(None);
-            };
-            let Some(new) = &mut new else { continue };
-            let width = seen(table).count();
-            if row.len() != width {
-                let what = "returned row structure does not match the structure of the triggering table";
-                return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
-            }
-            for (position, value) in seen(table).zip(row) {
-                // what is computed is computed behind the triggers
-                if table.desc.columns[position].generated.is_none() {
-                    new[position] = value;
-                }
             }
         }
         if let Some(new) = &mut new {
@@ -145,6 +131,51 @@ impl<W: Worker> Exec<'_, W> {
             }
         }
         Ok(if deletes { Some(Vec::new()) } else { new })
+    }
+
+    /// Fires one trigger before a row is written, or in the place of that: whether the row is to be written. It may
+    /// change the new row.
+    fn fire_one_before(
+        &mut self,
+        trigger: &Arc<Trigger>,
+        (table, event): (&Arc<BoundTable>, Event),
+        old: Option<&[Value]>,
+        new: Option<&mut Vec<Value>>,
+    ) -> Result<bool> {
+        if !self.applies(trigger, table, old, new.as_deref().map(Vec::as_slice))? {
+            return Ok(true);
+        }
+        let row = self.fire(trigger, table, event, old, new.as_deref().map(Vec::as_slice))?;
+        let (Some(row), Some(new)) = (&row, new) else { return Ok(row.is_some()) };
+        let width = seen(table).count();
+        if row.len() != width {
+            let what = "returned row structure does not match the structure of the triggering table";
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
+        }
+        for (position, value) in seen(table).zip(row) {
+            // what is computed is computed behind the triggers
+            if table.desc.columns[position].generated.is_none() {
+                new[position].clone_from(value);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Fires the triggers of a view in the place of what is to be done with a row: whether they have done it. They may
+    /// change the new row, which RETURNING sees.
+    pub(super) fn fire_instead(
+        &mut self,
+        triggers: &Triggers,
+        table: &Arc<BoundTable>,
+        old: Option<&[Value]>,
+        mut new: Option<&mut Vec<Value>>,
+    ) -> Result<bool> {
+        for trigger in &triggers.instead {
+            if !self.fire_one_before(trigger, (table, triggers.event), old, new.as_deref_mut())? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Lets the triggers that fire after a row wait for the end of the statement.

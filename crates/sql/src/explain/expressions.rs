@@ -149,6 +149,14 @@ impl<'p> Describer<'p> {
             }
             // the slot of the value means what it is computed from
             Expr::Once(_, pair) => self.part(&pair.1, own),
+            Expr::Domain(domain) => {
+                let input = self.side(&domain.input, own);
+                match (domain.explicit, &*domain.name) {
+                    (false, _) => input,
+                    (true, name) if domain.elements => format!("({input})::{name}[]"),
+                    (true, name) => format!("({input})::{name}"),
+                }
+            }
             Expr::Case(branches, other) => {
                 let mut text = "CASE".to_owned();
                 for (condition, result) in branches {

@@ -333,7 +333,9 @@ fn reads_settings(from: Type, to: Type) -> bool {
         || labelled(from) != labelled(to)
         || written(from, to)
         || written(to, from)
-        || from.is_text() && to.base == Base::Time
+        || from.is_text() && matches!(to.base, Base::Time | Base::Timetz)
+        // the zone's distance from UTC is that of today
+        || from.base == Base::Time && to.base == Base::Timetz
         || from.array != to.array
 }
 
@@ -342,6 +344,7 @@ fn depends_on_session(ty: Type) -> bool {
         ty.base,
         Base::Date
             | Base::Time
+            | Base::Timetz
             | Base::Timestamp
             | Base::Timestamptz
             | Base::Interval

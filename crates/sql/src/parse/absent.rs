@@ -12,8 +12,6 @@ enum Form {
     Names,
     /// Names with schemas, perhaps several.
     Qualified,
-    /// Names of types.
-    Types,
     /// `a ON table`.
     OnTable,
     /// `a USING btree`.
@@ -38,7 +36,6 @@ const KINDS: &[(&str, &str, &str, Form)] = &[
     ("cast", "DROP CAST", "cast", Form::Cast),
     ("collation", "DROP COLLATION", "collation", Form::Qualified),
     ("conversion", "DROP CONVERSION", "conversion", Form::Qualified),
-    ("domain", "DROP DOMAIN", "type", Form::Types),
     ("event trigger", "DROP EVENT TRIGGER", "event trigger", Form::Names),
     ("foreign data wrapper", "DROP FOREIGN DATA WRAPPER", "foreign-data wrapper", Form::Names),
     ("foreign table", "DROP FOREIGN TABLE", "foreign table", Form::Qualified),
@@ -91,19 +88,12 @@ pub(crate) struct Absent {
     pub(crate) table: Option<(Option<String>, String)>,
     /// Types that it would be of: their texts.
     pub(crate) types: Vec<String>,
-    /// The name of a relation or of a type that there may be, and is of another kind.
-    pub(crate) other: Option<(Other, String)>,
+    /// The name of a relation that there may be, and is of another kind.
+    pub(crate) other: Option<String>,
     /// Whether it is a cast from the first of the types to the second.
     pub(crate) is_cast: bool,
     /// What the notice says of it.
     pub(crate) what: String,
-}
-
-/// What a name of an absent object may be of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Other {
-    Relation,
-    Type,
 }
 
 /// Whether a statement is one of these.
@@ -138,8 +128,7 @@ pub(super) fn drop_absent(at: &mut Cursor<'_>) -> Result<Utility> {
     let mut objects = Vec::new();
     loop {
         objects.push(object(at, called, form)?);
-        let several =
-            matches!(form, Form::Names | Form::Qualified | Form::Types | Form::Calls | Form::Operators);
+        let several = matches!(form, Form::Names | Form::Qualified | Form::Calls | Form::Operators);
         if !several || !at.accept_sign(",") {
             break;
         }
@@ -206,8 +195,7 @@ fn object(at: &mut Cursor<'_>, called: &str, form: Form) -> Result<Absent> {
     }
     absent.what = format!("{called} \"{shown}\"");
     match form {
-        Form::Types => absent.other = Some((Other::Type, name)),
-        Form::Qualified if called == "foreign table" => absent.other = Some((Other::Relation, name)),
+        Form::Qualified if called == "foreign table" => absent.other = Some(name),
         Form::OnTable => {
             at.expect("on")?;
             let (mut table, mut schema) = (at.name()?, None);
@@ -293,6 +281,9 @@ fn written(ty: &str) -> String {
         "timestamp" | "timestamp without time zone" => "timestamp",
         "timestamp with time zone" => "timestamptz",
         "time" | "time without time zone" => "time",
+        "time with time zone" => "timetz",
+        "bit" => "bit",
+        "varbit" | "bit varying" => "varbit",
         "interval" => "interval",
         _ => return lower,
     };

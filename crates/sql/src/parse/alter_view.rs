@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, value};
 use super::roles::RoleName;
 use super::routine::{Name, name};
-use scaledb_types::{Result, SqlError};
+use scaledb_types::Result;
 
 /// ALTER VIEW.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,12 +20,15 @@ pub(crate) enum ViewChange {
     /// Options and their values.
     Set(Vec<(String, String)>),
     Reset(Vec<String>),
+    RenameColumn(String, String),
+    /// A column, and the expression that is its default; none if it is to have none.
+    Default(String, Option<String>),
 }
 
 /// Reads what is behind ALTER VIEW.
 ///
 /// # Errors
-/// 42601; 0A000 for a change of a column.
+/// 42601.
 pub(super) fn alter_view(at: &mut Cursor<'_>) -> Result<AlterView> {
     let if_exists = at.accept("if");
     if if_exists {
@@ -33,13 +36,14 @@ pub(super) fn alter_view(at: &mut Cursor<'_>) -> Result<AlterView> {
     }
     let name = name(at)?;
     let change = if at.accept("rename") {
-        if !at.accept("to") {
-            return Err(SqlError::unsupported("other names for the columns of a view are not supported")
-                .hint(
-                    "CREATE OR REPLACE VIEW cannot change them, either: drop the view, and create it again.",
-                ));
+        if at.accept("to") {
+            ViewChange::Rename(at.name()?)
+        } else {
+            at.accept("column");
+            let old = at.name()?;
+            at.expect("to")?;
+            ViewChange::RenameColumn(old, at.name()?)
         }
-        ViewChange::Rename(at.name()?)
     } else if at.accept("owner") {
         at.expect("to")?;
         ViewChange::Owner(super::roles::role(at)?)
@@ -48,8 +52,16 @@ pub(super) fn alter_view(at: &mut Cursor<'_>) -> Result<AlterView> {
     } else if at.accept("reset") {
         ViewChange::Reset(super::cursor::names(at, true)?)
     } else if at.accept("alter") {
-        at.rest();
-        return Err(SqlError::unsupported("defaults of the columns of a view are not supported"));
+        at.accept("column");
+        let column = at.name()?;
+        if at.accept("drop") {
+            at.expect("default")?;
+            ViewChange::Default(column, None)
+        } else {
+            at.expect("set")?;
+            at.expect("default")?;
+            ViewChange::Default(column, Some(at.rest().trim().to_owned()))
+        }
     } else {
         return Err(at.unexpected());
     };

@@ -28,15 +28,22 @@ pub(super) fn check(text: &str) -> Result<()> {
         match &parts[..] {
             // a syntax error, which the parser tells
             [] => return Ok(()),
-            [name] => check_name(name)?,
-            [schema, name] if schema == "pg_catalog" => check_name(name)?,
+            [name] => check_name(None, name)?,
+            [schema, name] => check_name(Some(schema), name)?,
             _ => return Err(absent(&parts.join("."))),
         }
     }
     Ok(())
 }
 
-fn check_name(name: &str) -> Result<()> {
+/// As [`check`], of one name.
+///
+/// # Errors
+/// The same.
+pub(crate) fn check_name(schema: Option<&str>, name: &str) -> Result<()> {
+    if let Some(schema) = schema.filter(|schema| *schema != "pg_catalog") {
+        return Err(absent(&format!("{schema}.{name}")));
+    }
     if BY_BYTES.contains(&name) {
         return Ok(());
     }
@@ -101,7 +108,7 @@ mod tests {
 
     #[test]
     fn those_that_order_otherwise_are_refused() {
-        let code = |name: &str| check_name(name).map_err(|error| error.code());
+        let code = |name: &str| check_name(None, name).map_err(|error| error.code());
         for name in BY_BYTES {
             assert_eq!(code(name), Ok(()), "{name}");
         }

@@ -34,6 +34,13 @@ pub(crate) enum Subject {
         kinds: Kinds,
         routine: Signature,
     },
+    /// A domain, or a constraint of one.
+    Domain {
+        name: (Option<String>, String),
+        constraint: Option<String>,
+    },
+    /// A type, which may be a domain.
+    Type((Option<String>, String)),
     Trigger {
         name: String,
         schema: Option<String>,
@@ -73,8 +80,21 @@ pub(super) fn comment(at: &mut Cursor<'_>) -> Result<Comment> {
     } else if at.accept("constraint") {
         let name = at.name()?;
         at.expect("on")?;
-        let (schema, table) = qualified(at)?;
-        Subject::Constraint { name, schema, table }
+        if at.accept("domain") {
+            Subject::Domain { name: qualified(at)?, constraint: Some(name) }
+        } else {
+            let (schema, table) = qualified(at)?;
+            Subject::Constraint { name, schema, table }
+        }
+    } else if at.accept("domain") {
+        Subject::Domain { name: qualified(at)?, constraint: None }
+    } else if at.accept("type") {
+        let name = qualified(at)?;
+        if at.ahead.is_some_and(|token| !token.is(at.text, "is")) {
+            at.rest();
+            return Ok(Comment { subject: Subject::Other, text: None });
+        }
+        Subject::Type(name)
     } else if at.accept("extension") {
         Subject::Extension(at.name()?)
     } else if at.accept("role") {

@@ -6,13 +6,13 @@
 
 use super::{alter_table, create_as, elements, merge, sequence};
 use sqlparser::ast::{
-    BinaryOperator, ColumnOption, Expr, Ident, Interval, ObjectNamePart, Statement, TrimWhereField,
-    UnaryOperator, Value,
+    BinaryOperator, ColumnOption, DataType, Expr, Ident, Interval, ObjectNamePart, Statement, TrimWhereField,
+    TypedString, UnaryOperator, Value,
 };
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS};
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Span, Token};
 use std::any::TypeId;
 use std::cell::Cell;
 
@@ -254,6 +254,9 @@ impl Dialect for Bounded {
         if let Some(parsed) = row(parser).or_else(|| trim(parser)).or_else(|| grouping(parser)) {
             return Some(parsed);
         }
+        if let Some(parsed) = typed_literal(parser) {
+            return Some(parsed);
+        }
         // the parser forgets the digits that stand before the text
         let precise = matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::INTERVAL)
             && parser.peek_nth_token_ref(1).token == Token::LParen;
@@ -450,6 +453,27 @@ fn interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         last_field: None,
         fractional_seconds_precision: Some(digits),
     })))
+}
+
+/// `inet '10.0.0.1'`: a literal behind the name of a type that the parser does not know. Nothing else is a name before
+/// a text where an expression begins.
+fn typed_literal(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let name = match &parser.peek_token_ref().token {
+        Token::Word(word) if word.keyword == Keyword::NoKeyword => word.clone(),
+        _ => return None,
+    };
+    let text = matches!(
+        parser.peek_nth_token_ref(1).token,
+        Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_) | Token::DollarQuotedString(_)
+    );
+    if !text {
+        return None;
+    }
+    parser.next_token();
+    Some(parser.parse_value().map(|value| {
+        let data_type = DataType::Custom(vec![name.into_ident(Span::empty())].into(), Vec::new());
+        Expr::TypedString(TypedString { data_type, value, uses_odbc_syntax: false })
+    }))
 }
 
 /// `trim(leading from a)`, `trim(both a, b)`: the parser wants an expression before FROM, and forgets the side where

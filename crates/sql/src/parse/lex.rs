@@ -259,13 +259,21 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
     statements
 }
 
-/// A name as SQL understands it: folded to lower case unless quoted.
+/// A name as SQL understands it: folded to lower case unless quoted, and no longer than names may be.
 pub fn name_of(token: Token, text: &str) -> Option<String> {
     match token.kind {
-        Kind::Word => Some(token.of(text).to_lowercase()),
-        Kind::Quoted => Some(text[token.start + 1..token.end - 1].replace("\"\"", "\"")),
+        Kind::Word => Some(cut(token.of(text).to_lowercase())),
+        Kind::Quoted => Some(cut(text[token.start + 1..token.end - 1].replace("\"\"", "\""))),
         _ => None,
     }
+}
+
+/// A name without what is behind [`MAX_NAME`] bytes.
+pub(crate) fn cut(mut name: String) -> String {
+    while name.len() > MAX_NAME {
+        name.pop();
+    }
+    name
 }
 
 /// A name as statements can have it, quoted if it must be.

@@ -12,6 +12,7 @@ pub(crate) mod create_as;
 mod cursor;
 pub(crate) mod databases;
 mod dialect;
+pub(crate) mod domain;
 pub(crate) mod elements;
 pub(crate) mod exclude;
 pub(crate) mod explain;

@@ -54,7 +54,8 @@ pub(super) fn create(at: &mut Cursor<'_>) -> Result<CreateTrigger> {
     let timing = if at.accept("before") {
         TriggerTiming::Before
     } else if at.accept("instead") {
-        return Err(SqlError::unsupported("INSTEAD OF triggers are not supported"));
+        at.expect("of")?;
+        TriggerTiming::InsteadOf
     } else {
         at.expect("after")?;
         TriggerTiming::After

@@ -129,6 +129,8 @@ pub(crate) enum Utility {
     AlterSequence(super::alter_sequence::AlterSequence),
     /// ALTER TYPE.
     AlterType(super::alter_type::AlterType),
+    /// CREATE, ALTER and DROP DOMAIN.
+    Domain(Box<super::domain::DomainStatement>),
     AlterView(Box<super::alter_view::AlterView>),
     SetSchema(super::set_schema::SetSchema),
     Materialized(Box<super::materialized::Materialized>),
@@ -253,6 +255,15 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         }
         "create" | "alter" | "drop" if is_second(text, "extension") => {
             |at| Ok(Utility::Extension(super::extensions::read(at)?))
+        }
+        "create" if super::domain::is_about(text) => {
+            |at| Ok(Utility::Domain(Box::new(super::domain::create(at)?)))
+        }
+        "alter" if super::domain::is_about(text) => {
+            |at| Ok(Utility::Domain(Box::new(super::domain::alter(at)?)))
+        }
+        "drop" if super::domain::is_about(text) => {
+            |at| Ok(Utility::Domain(Box::new(super::domain::drop_domain(at)?)))
         }
         "drop" if super::absent::is_about(text) => super::absent::drop_absent,
         "comment" => |at| Ok(Utility::Comment(super::comment::comment(at)?)),

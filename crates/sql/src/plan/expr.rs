@@ -1,6 +1,7 @@
 //! Compiled expressions.
 
 use super::depends::Depends;
+use super::domain::Domain;
 use super::{Node, Slot};
 use crate::functions::{ScalarFn, SessionFn};
 use scaledb_catalog::{RoutineDesc, Volatility};
@@ -176,6 +177,8 @@ pub(crate) enum Expr {
     /// The same for an operator that is a function.
     QuantifiedCall(bool, Box<(ScalarFn, Expr, Expr)>),
     Array(Type, Vec<Expr>),
+    /// A value that becomes one of a domain.
+    Domain(Box<Domain>),
     Subquery(std::sync::Arc<Subquery>),
 }
 
@@ -213,6 +216,10 @@ impl Expr {
             Self::QuantifiedCall(_, parts) => {
                 f(&parts.1);
                 f(&parts.2);
+            }
+            Self::Domain(domain) => {
+                f(&domain.input);
+                domain.checks.iter().for_each(|check| f(&check.condition));
             }
             Self::Subquery(sub) => {
                 if let Ask::Any(values, _) = &sub.ask {
@@ -262,6 +269,12 @@ impl Expr {
             Self::QuantifiedCall(every, parts) => {
                 Self::QuantifiedCall(every, Box::new((parts.0, f(parts.1)?, f(parts.2)?)))
             }
+            // the conditions read nothing but the value
+            Self::Domain(mut domain) => {
+                let input = std::mem::replace(&mut domain.input, Self::Const(Value::Null));
+                domain.input = f(input)?;
+                Self::Domain(domain)
+            }
             Self::Subquery(sub) => match &sub.ask {
                 Ask::Any(values, op) => {
                     let values = all(values.clone(), f)?;
@@ -285,6 +298,10 @@ impl Expr {
                         f(slot);
                     }
                 });
+                return;
+            }
+            Self::Domain(domain) => {
+                domain.input.slots(f);
                 return;
             }
             _ => {}
@@ -524,6 +541,10 @@ impl Expr {
                 x == y && function && a.1.same_with(&b.1, own) && a.2.same_with(&b.2, own)
             }
             (Self::In(x, a), Self::In(y, b)) => x.same_with(y, own) && same_all(a, b, own),
+            // what a domain demands is the same in one catalog
+            (Self::Domain(a), Self::Domain(b)) => {
+                a.oid == b.oid && a.elements == b.elements && a.input.same_with(&b.input, own)
+            }
             (Self::Subquery(a), Self::Subquery(b)) => std::sync::Arc::ptr_eq(a, b),
             _ => false,
         }
@@ -561,7 +582,13 @@ pub(crate) fn type_of(value: &Value) -> Type {
         Value::Timestamp(_) => Base::Timestamp,
         Value::Timestamptz(_) => Base::Timestamptz,
         Value::Interval(_) => Base::Interval,
+        Value::Timetz(_) => Base::Timetz,
+        Value::Bits(_) => Base::Varbit,
+        Value::Money(_) => Base::Money,
         Value::Uuid(_) => Base::Uuid,
+        Value::Inet(_) => Base::Inet,
+        Value::Macaddr(_) => Base::Macaddr,
+        Value::Macaddr8(_) => Base::Macaddr8,
         Value::Jsonb(_) => Base::Jsonb,
         Value::Oid(_) => Base::Oid,
         Value::Enum(v) => Base::Enum(v.ty()),

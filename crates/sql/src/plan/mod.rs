@@ -10,6 +10,7 @@ pub(crate) mod cache;
 mod computed;
 mod cte;
 pub(crate) mod depends;
+pub(crate) mod domain;
 pub(crate) mod expr;
 pub(crate) mod factor;
 pub(crate) mod joins;
@@ -39,7 +40,7 @@ pub(crate) use computed::Computed;
 pub(crate) use cte::{Cte, Inlined, Recursive};
 pub(crate) use modify::{
     Checks, ConflictUpdate, Delete, ForeignKey, Insert, Merge, MergeAction, MergeClause, Modify, OnConflict,
-    Setting, Update,
+    Setting, Update, ViewChecks,
 };
 pub(crate) use set_call::SetCall;
 pub(crate) use table::{BoundTable, IndexColumn, IndexRef, column_type, column_types, key_text};

@@ -37,7 +37,7 @@ impl Modify {
 }
 
 /// What is checked about a row that is written: slots hold the new row.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Checks {
     /// Columns that refuse NULL.
     pub(crate) not_null: Vec<usize>,
@@ -51,6 +51,17 @@ pub(crate) struct Checks {
     pub(crate) late: Vec<usize>,
     /// Columns that the statement gives values: an error may show them to whoever runs it.
     pub(crate) given: Vec<usize>,
+    /// What the views say that the row is written through.
+    pub(crate) views: Option<Box<ViewChecks>>,
+}
+
+/// What views make of a row that is written through them, and say of it.
+#[derive(Debug)]
+pub(crate) struct ViewChecks {
+    /// Columns of the views that are read, each behind those that it reads.
+    pub(crate) computed: Vec<(Slot, Expr)>,
+    /// Conditions that must be true: the name of the view, and the condition.
+    pub(crate) conditions: Vec<(String, Expr)>,
 }
 
 impl Checks {
@@ -86,6 +97,8 @@ pub(crate) struct Setting {
     /// The columns that change: those of the key, and generated ones.
     pub(crate) columns: Vec<usize>,
     pub(crate) generated: Vec<(usize, Expr)>,
+    /// Columns of the key that are of domains, as values of these.
+    pub(crate) domains: Vec<(usize, Expr)>,
     /// Columns that refuse NULL.
     pub(crate) not_null: Vec<usize>,
     /// CHECK constraints: name and condition.
@@ -107,6 +120,8 @@ pub(crate) struct Insert {
     pub(crate) generated: Vec<(usize, Expr)>,
     pub(crate) checks: Checks,
     pub(crate) conflict: Option<OnConflict>,
+    /// Whether its table is a view, whose triggers do what is to be done.
+    pub(crate) instead: bool,
     pub(crate) triggers: Option<Box<Triggers>>,
     pub(crate) returning: Option<Vec<Expr>>,
     pub(crate) returning_slots: Vec<Slot>,
@@ -126,6 +141,8 @@ pub(crate) struct OnConflict {
 pub(crate) struct ConflictUpdate {
     /// The slots of the row that is there, by column.
     pub(crate) existing: Vec<Slot>,
+    /// Columns of a view that are computed of the row that is there, and of the one that was to be inserted.
+    pub(crate) computed: Vec<(Slot, Expr)>,
     pub(crate) set: Vec<(usize, Expr)>,
     /// Generated columns that change with these, over the slots of the new row.
     pub(crate) generated: Vec<(usize, Expr)>,
@@ -148,6 +165,8 @@ pub(crate) struct Update {
     pub(crate) row: Vec<Slot>,
     /// What is set, generated columns last: they read the new row.
     pub(crate) set: Vec<(usize, Expr)>,
+    /// Whether its table is a view, whose triggers do what is to be done.
+    pub(crate) instead: bool,
     pub(crate) triggers: Option<Box<Triggers>>,
     /// Generated columns, over the slots of the new row, if triggers may change that before.
     pub(crate) generated: Vec<(usize, Expr)>,
@@ -171,6 +190,8 @@ pub(crate) struct Delete {
     pub(crate) source: Node,
     pub(crate) target: usize,
     pub(crate) old: Vec<Slot>,
+    /// Whether its table is a view, whose triggers do what is to be done.
+    pub(crate) instead: bool,
     pub(crate) triggers: Option<Box<Triggers>>,
     pub(crate) checks: Checks,
     pub(crate) returning: Option<Vec<Expr>>,

@@ -47,6 +47,8 @@ pub(crate) struct Triggers {
     pub(crate) event: Event,
     pub(crate) before_statement: Vec<Arc<Trigger>>,
     pub(crate) before_row: Vec<Arc<Trigger>>,
+    /// In the place of what would be done with a row of a view.
+    pub(crate) instead: Vec<Arc<Trigger>>,
     pub(crate) after_row: Vec<Arc<Trigger>>,
     pub(crate) after_statement: Vec<Arc<Trigger>>,
 }
@@ -67,6 +69,7 @@ impl Triggers {
             event,
             before_statement: Vec::new(),
             before_row: Vec::new(),
+            instead: Vec::new(),
             after_row: Vec::new(),
             after_statement: Vec::new(),
         };
@@ -84,6 +87,7 @@ impl Triggers {
             let list = match (desc.timing, desc.for_each_row) {
                 (TriggerTiming::Before, false) => &mut found.before_statement,
                 (TriggerTiming::Before, true) => &mut found.before_row,
+                (TriggerTiming::InsteadOf, _) => &mut found.instead,
                 (TriggerTiming::After, true) => &mut found.after_row,
                 (TriggerTiming::After, false) => &mut found.after_statement,
             };
@@ -96,7 +100,7 @@ impl Triggers {
     /// All of them.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Trigger>> {
         let statement = self.before_statement.iter().chain(&self.after_statement);
-        statement.chain(&self.before_row).chain(&self.after_row)
+        statement.chain(&self.before_row).chain(&self.instead).chain(&self.after_row)
     }
 
     /// Whether some fire for each row.

@@ -137,8 +137,12 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                 self.frame.set(self.runner, self.loaded, variable, value, *ty)
             }
             (Some(default), _) => self.assign_row_of(variable, default),
-            (None, Slot::Value { at, .. }) => {
-                self.frame.values[*at] = Value::Null;
+            (None, Slot::Value { at, ty, .. }) => {
+                let none = Value::Null;
+                // a domain may refuse NULL
+                let none =
+                    if ty.domain.is_some() { self.runner.convert(none, Type::UNKNOWN, *ty)? } else { none };
+                self.frame.values[*at] = none;
                 Ok(())
             }
             (None, Slot::Row { at, fields, .. }) => {
@@ -459,7 +463,10 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             });
         }
         let old = std::mem::take(&mut self.frame.values[at]);
-        let array = with_element(&old, element, &numbers, value);
+        let mut array = with_element(&old, element, &numbers, value);
+        if let (Ok(whole), Some(_)) = (&array, ty.as_domain()) {
+            array = self.runner.convert(whole.clone(), ty.value_type(), ty);
+        }
         self.frame.values[at] = match array {
             Ok(array) => array,
             Err(error) => {
@@ -747,7 +754,8 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         // a body in SQL is looser than one in PL/pgSQL
         let strict = !self.loaded.is_sql;
         for (number, ((_, from), to)) in fields.iter().zip(&wanted).enumerate() {
-            if strict && !from.plain().same(to.plain()) && from.base != Base::Unknown {
+            let alike = from.plain().same(to.plain()) && from.domain == to.domain;
+            if strict && !alike && from.base != Base::Unknown {
                 let what = "structure of query does not match function result type";
                 let detail = format!(
                     "Returned type {} does not match expected type {} in column {}.",
@@ -762,7 +770,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         let count = rows.len() as u64;
         for mut row in rows {
             for ((value, (_, from)), to) in row.iter_mut().zip(&*fields).zip(&wanted) {
-                if from != to && !value.is_null() {
+                if from != to && (!value.is_null() || to.domain.is_some()) {
                     *value = self.runner.convert(std::mem::take(value), *from, *to)?;
                 }
             }
@@ -795,7 +803,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         if let Some(row) = row {
             let mut values = Vec::with_capacity(row.len());
             for ((value, (_, from)), to) in row.into_iter().zip(&*fields).zip(&wanted) {
-                values.push(if from == to || value.is_null() {
+                values.push(if from == to || value.is_null() && to.domain.is_none() {
                     value
                 } else {
                     self.runner.convert(value, *from, *to)?

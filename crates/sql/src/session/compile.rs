@@ -16,7 +16,7 @@ use crate::plan::statistics::TableStatistics;
 use crate::plan::{BoundTable, Kind, Plan};
 use crate::routine::{Piece, Wanted};
 use crate::trace::Number;
-use scaledb_catalog::{Catalog, RoutineKind};
+use scaledb_catalog::{Catalog, RoutineKind, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Context, Env, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{SetExpr, Statement as Ast};
@@ -269,6 +269,10 @@ struct Along<'a> {
 impl Lookup for Along<'_> {
     fn table(&self, oid: u32) -> Result<Arc<BoundTable>> {
         self.lookup.table(oid)
+    }
+
+    fn unmade(&self, desc: &TableDesc) -> Result<BoundTable> {
+        self.lookup.unmade(desc)
     }
 
     fn foreign_keys(&self, oid: u32) -> Result<Keys> {

@@ -4,6 +4,7 @@ use super::Session;
 use super::copy_text::{Decoder, Encoder};
 use super::run::Target;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
+use crate::bind::dml::has_trigger_instead;
 use crate::bind::names::{find_relation, is_temporary};
 use crate::exec::triggers::Fired;
 use crate::exec::{Exec, Flow};
@@ -11,8 +12,11 @@ use crate::memory::{Reservation, row_weight};
 use crate::parse::copy::{Copy, CopyFormat, CopySource};
 use crate::plan::Node;
 use crate::plan::cache::{Action, Held};
+use crate::plan::trigger::Event;
+use scaledb_catalog::Relation;
 use scaledb_engine::Engine;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
+use std::sync::Arc;
 
 /// A COPY FROM STDIN at work.
 pub(super) struct CopyIn {
@@ -93,9 +97,26 @@ impl<E: Engine> Session<E> {
         };
         let (catalog, path) = (&self.state.catalog, &self.state.path);
         let found = find_relation(catalog, path, schema.as_deref(), name).cloned();
-        let Some(scaledb_catalog::Relation::Table(desc)) = found else {
-            let what = format!("relation \"{name}\" does not exist");
-            return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+        let of_view = match &found {
+            Some(Relation::View(view)) if has_trigger_instead(view, Event::Insert) => {
+                Some(Arc::new(view.as_table()))
+            }
+            _ => None,
+        };
+        if let Some(Relation::View(_)) = found
+            && of_view.is_none()
+        {
+            let what = format!("cannot copy to view \"{name}\"");
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
+                .hint("To enable copying to a view, provide an INSTEAD OF INSERT trigger."));
+        }
+        let is_view = of_view.is_some();
+        let desc = match (of_view, found) {
+            (Some(desc), _) | (None, Some(Relation::Table(desc))) => desc,
+            _ => {
+                let what = format!("relation \"{name}\" does not exist");
+                return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+            }
         };
         if let Some(condition) = &copy.condition {
             check_condition(condition)?;
@@ -104,8 +125,11 @@ impl<E: Engine> Session<E> {
             let what = format!("cannot copy to materialized view \"{name}\"");
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
         }
-        let table = self.table(desc.oid)?;
-        let columns = &self.columns_to_copy(schema.as_deref(), name, columns)?;
+        let types = crate::plan::column_types(&self.state.catalog, &desc)?;
+        let columns = match is_view {
+            true => columns,
+            false => &self.columns_to_copy(schema.as_deref(), name, columns)?,
+        };
         let mut positions = Vec::new();
         for column in columns {
             positions.push(desc.column(column).ok_or_else(|| {
@@ -117,7 +141,7 @@ impl<E: Engine> Session<E> {
             positions = (0..desc.columns.len()).collect();
         }
         let names: Vec<String> = positions.iter().map(|&at| desc.columns[at].name.clone()).collect();
-        let types: Vec<Type> = positions.iter().map(|&at| table.types[at]).collect();
+        let types: Vec<Type> = positions.iter().map(|&at| types[at]).collect();
         let list: Vec<String> = names.iter().map(|name| quoted(name)).collect();
         let params: Vec<String> = (1..=names.len()).map(|number| format!("${number}")).collect();
         let (list, params) = (list.join(", "), params.join(", "));
@@ -187,16 +211,13 @@ impl<E: Engine> Session<E> {
     /// 42P10 if a generated one is named.
     fn columns_to_copy(&self, schema: Option<&str>, name: &str, named: &[String]) -> Result<Vec<String>> {
         let found = find_relation(&self.state.catalog, &self.state.path, schema, name);
-        if let Some(
-            relation @ (scaledb_catalog::Relation::View(_) | scaledb_catalog::Relation::Sequence(_)),
-        ) = found
-        {
+        if let Some(relation @ (Relation::View(_) | Relation::Sequence(_))) = found {
             let what = format!("cannot copy from {} \"{name}\"", relation.kind());
             let error = SqlError::new(SqlState::WRONG_OBJECT_TYPE, what);
             let is_view = relation.kind() == "view";
             return Err(if is_view { error.hint("Try the COPY (SELECT ...) TO variant.") } else { error });
         }
-        let Some(scaledb_catalog::Relation::Table(desc)) = found else { return Ok(named.to_vec()) };
+        let Some(Relation::Table(desc)) = found else { return Ok(named.to_vec()) };
         if desc.is_materialized() {
             let what = format!("cannot copy from materialized view \"{name}\"");
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)

@@ -212,6 +212,7 @@ impl<E: Engine> Session<E> {
                 Utility::Comment(_)
                 | Utility::AlterSequence(_)
                 | Utility::AlterType(_)
+                | Utility::Domain(_)
                 | Utility::SetSchema(_)
                 | Utility::Materialized(_)
                 | Utility::CreateRoutine(_)

@@ -178,6 +178,7 @@ impl<E: Engine> Session<E> {
             utility,
             Utility::AlterSequence(_)
                 | Utility::AlterType(_)
+                | Utility::Domain(_)
                 | Utility::AlterView(_)
                 | Utility::SetSchema(_)
                 | Utility::Materialized(_)
@@ -279,7 +280,7 @@ impl<E: Engine> Runner for Session<E> {
     }
 
     fn convert(&mut self, value: Value, from: Type, to: Type) -> Result<Value> {
-        convert(&self.context(), value, from, to)
+        convert::<E::Worker>(&self.context(), value, from, to)
     }
 
     fn text(&mut self, value: &Value, ty: Type) -> Option<String> {

@@ -526,6 +526,12 @@ fn check(known: &Known, value: &str) -> Result<String> {
         Takes::Anything if known.name == "datestyle" => {
             date_style(&lower).ok_or_else(|| invalid(known, value))
         }
+        // money is printed in one way, which these have in common
+        Takes::Anything if known.name == "lc_monetary" => match lower.replace('-', "").as_str() {
+            "" | "c" | "posix" | "c.utf8" | "en_us" | "en_us.utf8" => Ok(value.to_owned()),
+            _ => Err(SqlError::unsupported(format!("lc_monetary {value} is not supported"))
+                .hint("Amounts of money are those of the locale C.")),
+        },
         Takes::Anything | Takes::Nothing => Ok(value.to_owned()),
     }
 }

@@ -1,5 +1,6 @@
 //! What a session is, apart from its transaction: names, settings, the catalog that it works with.
 
+mod domains;
 mod facts;
 mod host;
 mod locks;
@@ -19,7 +20,7 @@ use crate::functions::Seeded;
 use crate::identity::Identity;
 use crate::memory::Reservation;
 use crate::parse::utility::Modes;
-use crate::plan::BoundTable;
+use crate::plan::{BoundTable, Plan};
 use crate::routine::Loaded;
 use crate::shared::{PerDatabase, Shared};
 use crate::told::Listed;
@@ -29,7 +30,7 @@ use scaledb_catalog::Catalog;
 use scaledb_engine::Engine;
 use scaledb_locks::Owner;
 use scaledb_notify::{Bell, Pending, PendingMark};
-use scaledb_types::{DateOrder, Env, IntervalStyle, Result, SqlError, Zone};
+use scaledb_types::{DateOrder, Env, IntervalStyle, Result, SqlError, Type, Zone};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -67,6 +68,8 @@ pub(crate) struct SessionState<E: Engine> {
     pub(crate) bell: Option<Arc<dyn Bell>>,
     /// Routines that are ready to run, by their oids and that of the table whose triggers call them.
     routines: RefCell<HashMap<(u32, u32), Arc<Loaded>>>,
+    /// What values become ones of domains by.
+    domains: RefCell<HashMap<Type, Arc<Plan>>>,
     /// Whether a function that a statement has called has written something.
     pub(crate) wrote: Cell<bool>,
     tables: RefCell<HashMap<u32, Arc<BoundTable>>>,
@@ -131,6 +134,7 @@ impl<E: Engine> SessionState<E> {
             unnamed: RefCell::default(),
             catalog_changes: 0,
             routines: RefCell::default(),
+            domains: RefCell::default(),
             wrote: Cell::new(false),
             tables: RefCell::new(HashMap::new()),
             keys: RefCell::new(HashMap::new()),
@@ -153,14 +157,15 @@ impl<E: Engine> SessionState<E> {
         self.catalog = catalog;
         self.catalog_changes += 1;
         self.identity.look(&self.catalog);
-        self.routines.borrow_mut().clear();
+        self.forget_routines();
         self.tables.borrow_mut().clear();
         self.keys.borrow_mut().clear();
     }
 
-    /// Forgets what was compiled of routines: the settings have changed.
+    /// Forgets what was compiled of routines and domains: the settings have changed.
     pub(crate) fn forget_routines(&self) {
         self.routines.borrow_mut().clear();
+        self.domains.borrow_mut().clear();
     }
 
     /// Derives what depends on settings.

@@ -124,6 +124,9 @@ impl<E: Engine> Session<E> {
                 return self.run_change(alone, |session| session.alter_routine(alter));
             }
             Utility::AlterView(alter) => return self.run_change(alone, |session| session.alter_view(alter)),
+            Utility::Domain(statement) => {
+                return self.run_change(alone, |session| session.domain_statement(statement));
+            }
             Utility::AlterType(alter) => return self.run_change(alone, |session| session.alter_type(alter)),
             Utility::Execute { name, arguments } => return self.execute_named(name, arguments, alone, sink),
             Utility::Explain { options, text } => {

@@ -2,18 +2,19 @@
 
 use super::Facts;
 use super::oids::{
-    DATABASE, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_TRIGGER, TABLESPACE, TEMPORARY_SCHEMA,
-    rule_of, schema_of_oid, schema_oid, type_functions,
+    DATABASE, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_TRIGGER, PG_TYPE, TABLESPACE,
+    TEMPORARY_SCHEMA, rule_of, schema_of_oid, schema_oid,
 };
 use super::printed::{printed_as, printed_expression, without_parentheses};
-use super::seen::{leads_to, seen, seen_expression, seen_query, seen_routine, seen_type};
-use super::{databases, objects, privileges, routines};
+use super::seen::{leads_to, own_oid, seen, seen_expression, seen_query, seen_routine, seen_type};
+use super::type_functions::{arguments_of, type_functions};
+use super::{databases, objects, privileges, routines, updatable};
 use crate::bind::names::{is_temporary, own_schema, parse_type, split_text};
 use crate::functions::SessionFn;
 use crate::parse::lex::quoted;
 use scaledb_catalog::{
-    Action, Catalog, ExclusionDesc, ForeignKeyDesc, IndexDesc, Initially, ObjectKind, ParameterDesc,
-    Relation, RoutineDesc, TableDesc, ViewDesc,
+    Action, Catalog, DomainCheckDesc, ExclusionDesc, ForeignKeyDesc, IndexDesc, Initially, ObjectKind,
+    ParameterDesc, Relation, RoutineDesc, TableDesc, ViewDesc,
 };
 use scaledb_types::{Array, Base, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
@@ -85,8 +86,8 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
         "pg_is_in_recovery" => Value::Bool(false),
         "pg_table_is_visible" => oid.map_or(Value::Null, |oid| Value::Bool(is_visible(facts, oid))),
         "pg_type_is_visible" => oid.map_or(Value::Null, |oid| {
-            let is_enum = catalog.enum_of(oid).is_some();
-            Value::Bool(!is_enum || is_visible(facts, oid))
+            let is_own = catalog.own_type(oid).is_some();
+            Value::Bool(!is_own || is_visible(facts, oid))
         }),
         "pg_function_is_visible" => oid.map_or(Value::Null, |oid| {
             let desc = catalog.routine(oid);
@@ -129,15 +130,13 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
         },
         "pg_relation_is_updatable" | "pg_column_is_updatable" => {
             let Some(oid) = oid else { return Ok(Value::Null) };
-            // no view is written to
-            let table = catalog.table(oid).filter(|table| !table.is_materialized());
+            let triggers = args.last().is_some_and(Value::is_true);
             match (function.name, args[1].as_i64()) {
-                ("pg_column_is_updatable", Some(number)) => Value::Bool(
-                    table.is_some_and(|table| table.visible().any(|c| i64::from(c.attnum) == number)),
-                ),
+                ("pg_column_is_updatable", Some(number)) => {
+                    Value::Bool(updatable::column(facts, oid, number, triggers)?)
+                }
                 ("pg_column_is_updatable", None) => Value::Null,
-                // UPDATE, INSERT and DELETE, by PostgreSQL's numbers of commands
-                _ => Value::Int4(if table.is_some() { 1 << 2 | 1 << 3 | 1 << 4 } else { 0 }),
+                _ => Value::Int4(updatable::relation(facts, oid, triggers)?),
             }
         }
         "pg_relation_filenode" => match oid {
@@ -168,9 +167,9 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
         "pg_get_function_sqlbody" => Value::Null,
         "pg_get_triggerdef" => {
             let pretty = args.get(1).is_some_and(Value::is_true);
-            let found = catalog.tables().find_map(|table| {
+            let found = catalog.triggering().find_map(|table| {
                 let trigger = table.triggers.iter().find(|trigger| Some(trigger.oid) == oid)?;
-                Some(routines::trigger(facts, table, trigger, pretty))
+                Some(routines::trigger(facts, &table, trigger, pretty))
             });
             found.map_or(Value::Null, Value::from)
         }
@@ -345,9 +344,7 @@ fn format_type(facts: &dyn Facts, oid: Option<u32>, typmod: Option<i64>) -> Valu
         _ if oid == 0 => Value::text("-"),
         _ if oid == routines::TRIGGER => Value::text("trigger"),
         (None, _) => Value::text("???"),
-        (Some(ty), Some(typmod)) if !matches!(ty.base, Base::Enum(_)) => {
-            ty.with_typmod(typmod).to_string().into()
-        }
+        (Some(ty), Some(typmod)) if own_oid(ty).is_none() => ty.with_typmod(typmod).to_string().into(),
         (Some(ty), _) => seen_type(facts, ty).into(),
     }
 }
@@ -433,6 +430,7 @@ fn comment(catalog: &Catalog, oid: u32, class: Option<&str>, number: i32) -> Val
                 PG_CONSTRAINT => "pg_constraint",
                 PG_NAMESPACE => "pg_namespace",
                 PG_PROC => "pg_proc",
+                PG_TYPE => "pg_type",
                 PG_TRIGGER => "pg_trigger",
                 PG_EXTENSION => "pg_extension",
                 _ => "pg_class",
@@ -478,8 +476,8 @@ pub(super) fn name_of(catalog: &Catalog, oid: u32) -> Option<(String, String)> {
     if let Some(relation) = catalog.get(oid) {
         return Some((relation.schema().to_owned(), relation.name().to_owned()));
     }
-    if let Some(desc) = catalog.enum_of(oid) {
-        return Some((desc.schema.clone(), desc.name.clone()));
+    if let Some((schema, name)) = catalog.own_type(oid) {
+        return Some((schema.to_owned(), name.to_owned()));
     }
     if let Some((schema, name, ..)) = super::all().find(|(_, _, known, _)| *known == oid) {
         return Some((schema.to_owned(), name.to_owned()));
@@ -621,7 +619,7 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
             None => oid.to_string(),
         },
         Base::Regprocedure => match type_functions().find(|(known, _)| known == oid) {
-            Some((_, name)) => format!("{name}({})", arguments_of_type_function(name)),
+            Some((_, name)) => format!("{name}({})", arguments_of(name)),
             None if let Some(desc) = catalog.routine(*oid) => {
                 let types = desc.given().filter_map(|parameter| catalog.type_of_oid(parameter.type_oid));
                 let types: Vec<String> = types.map(|ty| seen_type(facts, ty)).collect();
@@ -633,19 +631,6 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
         _ if *oid == 0 => "-".to_owned(),
         _ => oid.to_string(),
     }))
-}
-
-/// What a function that reads or writes values of a type is called with.
-fn arguments_of_type_function(name: &str) -> &'static str {
-    match name {
-        "array_in" | "range_in" => "cstring,oid,integer",
-        "array_recv" | "range_recv" => "internal,oid,integer",
-        "enum_in" => "cstring,oid",
-        "enum_recv" => "internal,oid",
-        "array_out" | "array_send" => "anyarray",
-        "range_out" | "range_send" => "anyrange",
-        _ => "anyenum",
-    }
 }
 
 /// The function of a name with the types of its arguments, if types are read or written by it.
@@ -813,7 +798,16 @@ fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -> Option<St
             return Some(foreign_key(facts, table, key));
         }
     }
-    None
+    let mut of_domains = facts.catalog().domains().flat_map(|desc| &desc.checks);
+    of_domains.find(|check| check.oid == oid).map(|check| domain_check(facts, check, pretty))
+}
+
+/// A constraint of a domain.
+pub(super) fn domain_check(facts: &dyn Facts, check: &DomainCheckDesc, pretty: bool) -> String {
+    let expression = without_parentheses(&seen_expression(facts, &check.expression));
+    let expression = if pretty { expression } else { printed_expression(&expression) };
+    let not_valid = if check.validated { "" } else { " NOT VALID" };
+    format!("CHECK ({expression}){not_valid}")
 }
 
 /// An EXCLUDE constraint, but for when it is checked.

@@ -11,6 +11,8 @@ mod privileges;
 mod routines;
 mod seen;
 mod table;
+mod type_functions;
+mod updatable;
 
 use crate::activity::Known;
 use crate::bind::Lookup;

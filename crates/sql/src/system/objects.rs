@@ -6,7 +6,7 @@ use super::oids::{
     PG_AUTHID, PG_CLASS, PG_CONSTRAINT, PG_DATABASE, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_REWRITE,
     PG_TRIGGER, PG_TYPE, rule_of, schema_of_oid,
 };
-use super::seen::{seen, seen_type};
+use super::seen::{is_array, own_oid, seen, seen_type};
 use crate::parse::lex::quoted;
 use scaledb_catalog::{Catalog, Relation, RoutineKind, TableDesc};
 use scaledb_types::{Array, Base, Type, Value};
@@ -40,7 +40,7 @@ fn kind_of(catalog: &Catalog, oid: u32) -> &'static str {
 
 fn relation(facts: &dyn Facts, oid: u32, part: i16) -> Option<Object> {
     let catalog = facts.catalog();
-    if catalog.enum_of(oid).is_some() {
+    if catalog.own_type(oid).is_some() {
         return None;
     }
     let (schema, name) = name_of(catalog, oid)?;
@@ -101,13 +101,17 @@ fn found(facts: &dyn Facts, class: u32, oid: u32, part: i16) -> Option<Object> {
     let catalog = facts.catalog();
     match class {
         PG_CLASS => relation(facts, oid, part),
-        PG_CONSTRAINT => catalog.tables().find_map(|table| {
-            let (name, _) = table.constraints().find(|(_, known)| *known == oid)?;
-            Some(of_table(facts, "table constraint", "constraint", table, name))
-        }),
-        PG_TRIGGER => catalog.tables().find_map(|table| {
+        PG_CONSTRAINT => {
+            let mut of_tables = catalog.tables();
+            let of_table = of_tables.find_map(|table| {
+                let (name, _) = table.constraints().find(|(_, known)| *known == oid)?;
+                Some(of_table(facts, "table constraint", "constraint", table, name))
+            });
+            of_table.or_else(|| domain_constraint(catalog, oid))
+        }
+        PG_TRIGGER => catalog.triggering().find_map(|table| {
             let trigger = table.triggers.iter().find(|trigger| trigger.oid == oid)?;
-            Some(of_table(facts, "trigger", "trigger", table, &trigger.name))
+            Some(of_table(facts, "trigger", "trigger", &table, &trigger.name))
         }),
         PG_PROC => {
             let desc = catalog.routine(oid)?;
@@ -123,9 +127,9 @@ fn found(facts: &dyn Facts, class: u32, oid: u32, part: i16) -> Option<Object> {
         PG_EXTENSION => catalog.extension_of_oid(oid).map(|desc| named("extension", &desc.name)),
         PG_TYPE => {
             let ty = catalog.type_of_oid(oid)?;
-            let schema = match ty.base {
-                Base::Enum(definition) => catalog.enum_of(definition.oid())?.schema.clone(),
-                _ => "pg_catalog".to_owned(),
+            let schema = match own_oid(ty) {
+                Some(oid) => catalog.own_type(oid)?.0.to_owned(),
+                None => "pg_catalog".to_owned(),
             };
             let identity = full_type(catalog, ty);
             let text = format!("type {}", seen_type(facts, ty));
@@ -158,17 +162,36 @@ fn found(facts: &dyn Facts, class: u32, oid: u32, part: i16) -> Option<Object> {
     }
 }
 
+/// A constraint of a domain.
+fn domain_constraint(catalog: &Catalog, oid: u32) -> Option<Object> {
+    let has = |desc: &&std::sync::Arc<scaledb_catalog::DomainDesc>| {
+        desc.checks.iter().any(|check| check.oid == oid)
+    };
+    let desc = catalog.domains().find(has)?;
+    let check = desc.checks.iter().find(|check| check.oid == oid)?;
+    let name = quoted(&check.name);
+    Some(Object {
+        kind: "domain constraint",
+        schema: None,
+        name: None,
+        identity: format!("{name} on {}", qualified(&desc.schema, &desc.name)),
+        text: format!("constraint {}", check.name),
+    })
+}
+
 /// A type as it is called whatever the search path is.
 pub(super) fn full_type(catalog: &Catalog, ty: Type) -> String {
     let plain = ty.sql_name();
     let own = ty.element().filter(|_| ty.array).unwrap_or(ty);
-    match own.base {
-        Base::Enum(definition) => match catalog.enum_of(definition.oid()) {
-            Some(desc) => {
-                format!("{}{}", qualified(&desc.schema, &desc.name), if ty.array { "[]" } else { "" })
+    if let Some(oid) = own_oid(ty) {
+        return match catalog.own_type(oid) {
+            Some((schema, name)) => {
+                format!("{}{}", qualified(schema, name), if is_array(ty) { "[]" } else { "" })
             }
             None => plain,
-        },
+        };
+    }
+    match own.base {
         // what SQL has a name for needs no schema
         _ if own.sql_name() != own.name() || matches!(own.base, Base::Interval) => plain,
         _ => format!("pg_catalog.{plain}"),

@@ -11,21 +11,6 @@ pub(super) const SCHEMAS: [(&str, u32); 3] =
     [("pg_catalog", 11), ("information_schema", 13_500), ("public", 2_200)];
 /// A bit of the oids of schemas of temporary relations; the number of the session is in the others.
 pub(super) const TEMPORARY_SCHEMA: u32 = 1 << 30;
-/// The functions that read and write arrays: clients recognize the types of arrays by them.
-pub(super) const ARRAY_FUNCTIONS: [(u32, &str); 4] =
-    [(750, "array_in"), (751, "array_out"), (2_400, "array_recv"), (2_401, "array_send")];
-/// The same of enum types.
-pub(super) const ENUM_FUNCTIONS: [(u32, &str); 4] =
-    [(3_504, "enum_in"), (3_505, "enum_out"), (3_532, "enum_recv"), (3_533, "enum_send")];
-/// The same of ranges.
-pub(super) const RANGE_FUNCTIONS: [(u32, &str); 4] =
-    [(3_834, "range_in"), (3_835, "range_out"), (3_836, "range_recv"), (3_837, "range_send")];
-
-/// The functions by which types are read and written that drivers tell types by.
-pub(super) fn type_functions() -> impl Iterator<Item = (u32, &'static str)> {
-    ARRAY_FUNCTIONS.into_iter().chain(ENUM_FUNCTIONS).chain(RANGE_FUNCTIONS)
-}
-
 /// The only tablespace, `pg_default`.
 pub(super) const TABLESPACE: u32 = 1_663;
 /// The catalog of relations, among the catalogs.

@@ -4,6 +4,8 @@ use super::Facts;
 use super::seen::{seen, seen_expression, seen_type};
 use crate::bind::literal::literal_text;
 use crate::bind::names::{fold, split_text};
+use crate::parse::lex::{Kind, Token};
+use crate::parse::named::{Named, Tokens};
 use crate::plan::column_type;
 use scaledb_catalog::{Catalog, ColumnDesc, PUBLIC, Relation};
 use scaledb_types::{Base, Env, Type};
@@ -21,6 +23,12 @@ pub(super) fn printed_as(facts: &dyn Facts, ty: Type, text: &str) -> String {
         Expr::Value(value) => match (&value.value, literal_text(&value.value)) {
             (_, Some(literal)) => printed_literal(facts, ty, literal),
             (Value::Null, _) => format!("NULL::{}", type_name(facts, ty)),
+            (Value::HexStringLiteral(digits), _) => {
+                printed_bits('x', digits).unwrap_or_else(|| text.to_owned())
+            }
+            (Value::SingleQuotedByteStringLiteral(digits), _) => {
+                printed_bits('b', digits).unwrap_or_else(|| text.to_owned())
+            }
             _ => text.to_owned(),
         },
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match negative(expr) {
@@ -49,6 +57,12 @@ const NAMED_VALUES: [&str; 9] = [
     "session_user",
 ];
 
+/// A string of bits with its type, which has no length.
+fn printed_bits(kind: char, digits: &str) -> Option<String> {
+    let bits = scaledb_types::Value::parse(&format!("{kind}{digits}"), Type::BIT, &Env::default()).ok()?;
+    Some(format!("'{}'::{}", bits.to_text(Type::BIT, &Env::default())?, Type::BIT))
+}
+
 /// A number behind a sign, and the type that it has by itself.
 fn negative(expr: &Expr) -> Option<(&str, Type)> {
     let Expr::Value(value) = expr else { return None };
@@ -68,6 +82,7 @@ fn printed_literal(facts: &dyn Facts, ty: Type, literal: &str) -> String {
     let fixed = match ty.base {
         _ if ty.array => false,
         Base::Bool | Base::Int2 | Base::Int4 | Base::Int8 | Base::Numeric => true,
+        Base::Inet | Base::Cidr | Base::Macaddr | Base::Macaddr8 | Base::Money => true,
         // 'today' is another value each day
         Base::Date | Base::Time | Base::Timestamp => starts_with_digit,
         _ => false,
@@ -118,6 +133,38 @@ pub(crate) fn sequence_of(catalog: &Catalog, default: &str) -> Option<u32> {
     let last = function.name.0.last()?.as_ident()?;
     let name = sequence(&function).filter(|_| fold(last) == "nextval")?;
     relation_named(catalog, &name).map(Relation::oid)
+}
+
+/// The literals of a kept text that name a relation: their tokens.
+fn literals_of(catalog: &Catalog, text: &str, relation: u32) -> Vec<Token> {
+    let tokens = Tokens::of(text);
+    let names = |at: &usize| {
+        let literal = matches!(tokens.all[*at].kind, Kind::Text | Kind::Special);
+        literal
+            && tokens.named_by(*at) == Some(Named::Relation)
+            && tokens
+                .literal(*at)
+                .and_then(|name| relation_named(catalog, &name).map(Relation::oid))
+                .is_some_and(|oid| oid == relation)
+    };
+    (0..tokens.all.len()).filter(names).map(|at| tokens.all[at]).collect()
+}
+
+/// Whether a kept text names a relation in a literal, as `nextval('s'::regclass)` does.
+pub(crate) fn names_relation(catalog: &Catalog, text: &str, relation: u32) -> bool {
+    !literals_of(catalog, text, relation).is_empty()
+}
+
+/// A kept text with another literal where it names a relation.
+pub(crate) fn naming(catalog: &Catalog, text: &str, relation: u32, literal: &str) -> String {
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for token in literals_of(catalog, text, relation) {
+        out.push_str(&text[copied..token.start]);
+        out.push_str(literal);
+        copied = token.end;
+    }
+    out.push_str(&text[copied..]);
+    out
 }
 
 /// A type as casts name it: without its length.

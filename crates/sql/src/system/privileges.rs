@@ -393,6 +393,12 @@ fn column_of(facts: &dyn Facts, object: u32, value: &Value) -> Result<Option<i16
     })
 }
 
+/// Whether the current role may use a type.
+pub(super) fn may_use_type(facts: &dyn Facts, oid: u32) -> bool {
+    let (current, usage) = (facts.identity().current(), Privileges::USAGE);
+    facts.catalog().privileges(current, ObjectKind::Type, oid, usage) == usage
+}
+
 /// Whether the current role owns a relation, or has one of the privileges on it.
 fn owns_or_has(facts: &dyn Facts, relation: &Relation, any: Privileges) -> bool {
     let (catalog, role) = (facts.catalog(), facts.identity().current());
@@ -424,12 +430,13 @@ pub(super) fn sees_column(facts: &dyn Facts, relation: &Relation, attnum: i16) -
         || !facts.catalog().column_privileges(role, relation.oid(), attnum, any).is_empty()
 }
 
-/// Whether the current role may see constraints and triggers of a table: it owns it, or may do more than read it.
-pub(super) fn uses(facts: &dyn Facts, table: &Arc<scaledb_catalog::TableDesc>) -> bool {
+/// Whether the current role may see constraints and triggers of a relation: it owns it, or may do more than read it.
+pub(super) fn uses(facts: &dyn Facts, oid: u32) -> bool {
     let all = ObjectKind::Table.all().without(Privileges::SELECT);
     let of_columns = ObjectKind::Column.all().without(Privileges::SELECT);
-    owns_or_has(facts, &Relation::Table(Arc::clone(table)), all)
-        || has_on_some_column(facts, table.oid, of_columns)
+    let relation = facts.catalog().get(oid);
+    relation.is_some_and(|relation| owns_or_has(facts, relation, all))
+        || has_on_some_column(facts, oid, of_columns)
 }
 
 /// The routine of a name with the types of its arguments: `f(int, text)`.

@@ -122,6 +122,7 @@ pub(super) fn trigger_bits(trigger: &TriggerDesc) -> i16 {
         | bit(trigger.events.delete, 8)
         | bit(trigger.events.update, 16)
         | bit(trigger.events.truncate, 32)
+        | bit(trigger.timing == TriggerTiming::InsteadOf, 64)
 }
 
 /// `pg_get_triggerdef`; with the schema of the table, unless it is to be `pretty`.
@@ -129,6 +130,7 @@ pub(super) fn trigger(facts: &dyn Facts, table: &TableDesc, trigger: &TriggerDes
     let when = match trigger.timing {
         TriggerTiming::Before => "BEFORE",
         TriggerTiming::After => "AFTER",
+        TriggerTiming::InsteadOf => "INSTEAD OF",
     };
     let mut events: Vec<String> = Vec::new();
     for (fires, word) in [

@@ -6,7 +6,7 @@ use crate::bind::noted::Noted;
 use crate::bind::{Binder, names::Naming};
 use crate::parse::lex::{Kind, Lexer, quoted};
 use crate::parse::named::{Named, Tokens};
-use scaledb_catalog::{Catalog, PUBLIC, ViewDesc};
+use scaledb_catalog::{Catalog, PUBLIC, Relation, ViewDesc};
 use scaledb_types::func::functions_named;
 use scaledb_types::{Base, Env, Result, Type};
 use sqlparser::ast::{Query, Select, SelectItem, SetExpr};
@@ -69,14 +69,28 @@ pub(super) fn seen_routine(facts: &dyn Facts, schema: &str, name: &str) -> Strin
 
 /// A type without its modifier, with its schema unless the search path leads to it.
 pub(super) fn seen_type(facts: &dyn Facts, ty: Type) -> String {
-    let Base::Enum(definition) = ty.base else { return ty.sql_name() };
-    match facts.catalog().enum_of(definition.oid()) {
-        Some(desc) => {
-            let name = seen(facts, &desc.schema, &desc.name);
-            if ty.array { format!("{name}[]") } else { name }
+    let own = own_oid(ty).and_then(|oid| facts.catalog().own_type(oid));
+    match own {
+        Some((schema, name)) => {
+            let name = seen(facts, schema, name);
+            if is_array(ty) { format!("{name}[]") } else { name }
         }
         None => ty.sql_name(),
     }
+}
+
+/// The oid of the domain or enum type that a type is, or has elements of.
+pub(super) fn own_oid(ty: Type) -> Option<u32> {
+    match (ty.domain, ty.base) {
+        (Some(domain), _) => Some(domain.oid()),
+        (None, Base::Enum(definition)) => Some(definition.oid()),
+        _ => None,
+    }
+}
+
+/// Whether a type is one of arrays: a domain over arrays is none.
+pub(super) fn is_array(ty: Type) -> bool {
+    ty.array && ty.as_domain().is_none()
 }
 
 /// An expression of the catalog.
@@ -171,6 +185,8 @@ pub(super) fn used_by_view(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<Us
     for noted in bound(facts, view)?.1 {
         match noted {
             Noted::Relation(_, oid, _) => drop(relations.insert(oid)),
+            // of a view it is told what tables it reads
+            Noted::Column(_, (of, _), _) if matches!(facts.catalog().get(of), Some(Relation::View(_))) => {}
             Noted::Column(_, origin, _) => columns.extend([origin]),
             Noted::Star(_, of) => columns.extend(of.into_iter().map(|column| column.origin)),
         }
@@ -328,7 +344,7 @@ fn is_alias(tokens: &Tokens<'_>, at: usize) -> bool {
     ["as", "with", "recursive"].iter().any(|word| tokens.is(before, word))
 }
 
-/// An enum type, or arrays of one, and its schema.
+/// An enum type or a domain, or arrays of one, and its schema.
 fn type_of(
     catalog: &Catalog,
     whose: Whose<'_>,
@@ -336,17 +352,18 @@ fn type_of(
     name: &str,
 ) -> Option<(String, Object)> {
     let find = |schema: &str| {
-        let own = catalog.enum_named(schema, name);
-        own.or_else(|| catalog.enum_named(schema, name.strip_prefix('_')?))
+        let own = catalog.own_type_named(schema, name);
+        own.or_else(|| catalog.own_type_named(schema, name.strip_prefix('_')?))
     };
-    let desc = match (schema, whose) {
+    let oid = match (schema, whose) {
         (Some(schema), _) => find(schema),
         (None, Whose::Kept) => find(PUBLIC),
         (None, Whose::View(view)) => {
-            path_of(view).find_map(|schema| find(schema).filter(|desc| view.uses.contains(&desc.oid)))
+            path_of(view).find_map(|schema| find(schema).filter(|oid| view.uses.contains(oid)))
         }
     }?;
-    Some((desc.schema.clone(), Object::Type(desc.oid)))
+    let (schema, _) = catalog.own_type(oid)?;
+    Some((schema.to_owned(), Object::Type(oid)))
 }
 
 fn path_of(view: &ViewDesc) -> impl Iterator<Item = &str> {

@@ -1,5 +1,5 @@
-//! Extensions: sessions beside the one that adds or drops one, and what is left of them after a restart. What statements
-//! answer is in `slt/extensions.sql`.
+//! Extensions: sessions beside the one that adds or drops one, and what is left of them after a restart. What
+//! statements answer is in `slt/extensions.sql`.
 
 use crate::common::{code, ok, opened, session, text};
 use scaledb_engine::Engine;

@@ -73,6 +73,22 @@ fn nested_calls_are_answered_and_nested_mistakes_refused() {
     }
 }
 
+/// Each reads the one before it, so that a row of the last one takes all of them.
+#[test]
+fn chains_of_with_queries_are_answered_or_refused() {
+    let chain = |count: usize, form: &str| {
+        let each = (1..count).map(|n| format!("c{n} as {form} (select a + 1 as a from c{} limit 5)", n - 1));
+        let each: Vec<String> = each.collect();
+        format!("with c0 as (select 1 as a), {} select a from c{}", each.join(", "), count - 1)
+    };
+    for form in ["", "materialized", "not materialized"] {
+        assert_eq!(on_a_clients_thread(chain(200, form)), "ok", "{form}");
+        assert_eq!(on_a_clients_thread(chain(1_200, form)), "54001", "{form}");
+    }
+    let recursive = chain(1_200, "").replacen("with ", "with recursive ", 1);
+    assert_eq!(on_a_clients_thread(recursive), "54001");
+}
+
 #[test]
 fn long_chains_are_answered_or_refused() {
     let chain = |link: &str| format!("select 1 {}", link.repeat(DEPTH));

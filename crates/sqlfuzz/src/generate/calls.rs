@@ -5,6 +5,10 @@ use super::{Column, Generator};
 use crate::tree::{Node, Ty};
 
 const BOOL: &[&str] = &[
+    "(`inet` << `inet`)",
+    "(`inet` >>= `inet`)",
+    "(`inet` && `inet`)",
+    "inet_same_family(`inet`, `inet`)",
     "(`int4range` @> `int4`)",
     "(`int4` <@ `int4range`)",
     "(`int4range` @> `int4range`)",
@@ -95,6 +99,10 @@ const BOOL: &[&str] = &[
 const INT2: &[&str] =
     &["(`int4`)::int2", "(`int2` + `int2`)", "(`int2` # `int2`)", "(`int2` * `int2`)", "(-`int2`)"];
 const INT4: &[&str] = &[
+    "masklen(`inet`)",
+    "family(`inet`)",
+    "length(`varbit`)",
+    "position(`varbit` in `varbit`)",
     "lower(`int4range`)",
     "upper(`int4range`)",
     "(upper(`int4range`) - lower(`int4range`))",
@@ -226,6 +234,12 @@ const FLOAT8: &[&str] = &[
     "date_part('hour', `timestamptz`)",
 ];
 const TEXT: &[&str] = &[
+    "host(`inet`)",
+    "(`inet`)::text",
+    "abbrev(network(`inet`))",
+    "(`inet` || `text`)",
+    "(`timetz`)::text",
+    "(`varbit`)::text",
     "(`int4range`)::text",
     "format('%s %L', `int4range`, `numrange`)",
     "(to_json(`numrange`))::text",
@@ -395,6 +409,7 @@ const INTERVAL: &[&str] = &[
     "(`timestamptz` - `timestamp`)",
 ];
 const TIME: &[&str] = &[
+    "(`timetz`)::time",
     "make_time(`int4`, 30, 0)",
     "(`interval`)::time",
     "(`time` - `interval`)",
@@ -535,6 +550,39 @@ const NUMBERS: &[&str] = &[
     "(`numrange` - `numrange`)",
     "(`int4range`::text)::numrange",
 ];
+const INET: &[&str] = &[
+    "network(`inet`)::inet",
+    "broadcast(`inet`)",
+    "netmask(`inet`)",
+    "hostmask(`inet`)",
+    "set_masklen(`inet`, 8)",
+    "set_masklen(network(`inet`), 16)::inet",
+    "(~ `inet`)",
+    "((`inet`)::text)::inet",
+    "(network(`inet`) + 3)",
+];
+const TIMETZ: &[&str] = &[
+    "(`timetz` + `interval`)",
+    "(`timetz` - `interval`)",
+    "timezone(interval '02:00', `timetz`)",
+    "(`timetz` at time zone 'UTC')",
+    "((`timetz`)::text)::timetz",
+    "(`timetz`)::timetz(0)",
+];
+const BITS: &[&str] = &[
+    "(`varbit` || `varbit`)",
+    "(~ `varbit`)::varbit",
+    "(`varbit` << 3)::varbit",
+    "(`varbit` >> 3)::varbit",
+    "((`int4`)::bit(10))::varbit",
+    "((`int8`)::bit(70))::varbit",
+    "substring(`varbit` from 2 for 4)::varbit",
+    "overlay(`varbit` placing `varbit` from 3 for 2)::varbit",
+    "((`varbit`)::bit(5) & (`varbit`)::bit(5))::varbit",
+    "((`varbit`)::bit(9) # (`varbit`)::bit(9))::varbit",
+    "(`varbit`)::varbit(3)",
+    "((`varbit`)::text)::varbit",
+];
 const UUID: &[&str] = &["md5(`text`)::uuid", "(`text`)::uuid", "md5(`bytea`)::uuid"];
 const TEXTS: &[&str] = &[
     "array[`text`, `text`]",
@@ -595,6 +643,9 @@ fn aggregates(ty: Ty) -> &'static [&'static str] {
         Ty::Mood => {
             &["percentile_disc(0.5) within group (order by `mood`)", "(array_agg(distinct `mood`))[2]"]
         }
+        Ty::Inet => &["max(`inet`)", "(array_agg(distinct `inet`))[2]"],
+        Ty::Timetz => &["min(`timetz`)", "mode() within group (order by `timetz`)"],
+        Ty::Bits => &["(array_agg(distinct `varbit`))[2]", "bit_xor((`varbit`)::bit(9))::varbit"],
         Ty::Span => &["(array_agg(distinct `int4range`))[2]", "mode() within group (order by `int4range`)"],
         Ty::Timestamptz => &["max(`timestamptz`)", "mode() within group (order by `timestamptz`)"],
         _ => &[],
@@ -626,6 +677,9 @@ impl Generator {
             Ty::Mood => MOOD,
             Ty::Span => SPAN,
             Ty::Numbers => NUMBERS,
+            Ty::Inet => INET,
+            Ty::Timetz => TIMETZ,
+            Ty::Bits => BITS,
         };
         let template = self.pick(templates);
         self.filled(ty, template, scope, depth)

@@ -7,6 +7,7 @@ mod privileges;
 mod query;
 mod schema;
 mod session;
+mod through;
 mod value;
 mod window;
 mod write;
@@ -51,6 +52,8 @@ struct Generator {
     tables: Vec<RandomTable>,
     /// Views.
     views: Vec<(String, Vec<Column>)>,
+    /// Tables, and views that they are written through.
+    written_through: Vec<(String, String)>,
     /// Common table expressions of the query at hand.
     common: Vec<(String, Vec<Column>)>,
     /// Columns of the queries around the one at hand.
@@ -90,6 +93,7 @@ impl Generator {
             rng,
             tables: Vec::new(),
             views: Vec::new(),
+            written_through: Vec::new(),
             common: Vec::new(),
             outer: Vec::new(),
             windows: Vec::new(),

@@ -473,7 +473,7 @@ impl Generator {
                 let of = if function == "sum(" { Ty::Int8 } else { ty };
                 vec![t(function), self.value(of, scope, depth), t(")")]
             }
-            Ty::Bytea | Ty::Uuid | Ty::Span | Ty::Numbers => {
+            Ty::Bytea | Ty::Uuid | Ty::Span | Ty::Numbers | Ty::Bits => {
                 let value = self.value(ty, scope, depth);
                 vec![t("(array_agg("), value.clone(), t("order by"), value, t("))[1]")]
             }
@@ -499,7 +499,9 @@ impl Generator {
                 vec![t(function), self.value(ty, scope, depth), t(")")]
             }
         };
-        if self.one_in(6) && !matches!(ty, Ty::Json | Ty::Bytea | Ty::Uuid | Ty::Span | Ty::Numbers) {
+        if self.one_in(6)
+            && !matches!(ty, Ty::Json | Ty::Bytea | Ty::Uuid | Ty::Span | Ty::Numbers | Ty::Bits)
+        {
             parts.push(Node::maybe(vec![t("filter (where"), self.condition(scope, 0), t(")")]));
         }
         Node::value(ty, parts)

@@ -73,10 +73,12 @@ impl Generator {
         for number in 0..self.tables.len() {
             for _ in 0..1 + self.below(3) {
                 let rows = 1 + self.below(5);
-                let statement = self.insert_rows(number, rows);
+                let table = self.tables[number].clone();
+                let statement = self.insert_rows(&table, rows);
                 statements.push(plain(Node::Seq(statement)));
             }
         }
+        self.views_to_write(&mut statements);
         for number in 0..self.below(2) {
             self.names = 0;
             let view = self.view(number);
@@ -97,7 +99,7 @@ impl Generator {
     }
 
     /// A condition that tells which rows of a table are in an index.
-    fn part(&mut self, table: &RandomTable) -> String {
+    pub(super) fn part(&mut self, table: &RandomTable) -> String {
         let all: Vec<Column> = table.all().cloned().collect();
         let column = self.pick(&all);
         let test = match column.ty {

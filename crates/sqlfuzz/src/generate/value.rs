@@ -73,6 +73,25 @@ impl Generator {
                     "[1,3)", "[2,2]", "(0,5]", "[3,9)", "empty", "(,2)", "[4,)", "(,)", "[-1,1)", "(3,6)",
                 ])
                 .to_owned(),
+            Ty::Inet => self
+                .pick(&[
+                    "10.0.0.1",
+                    "10.0.0.1/8",
+                    "10.0.0.0/8",
+                    "10.128.0.0/9",
+                    "0.0.0.0/0",
+                    "::1",
+                    "::1/64",
+                    "::/0",
+                    "255.255.255.255",
+                ])
+                .to_owned(),
+            Ty::Timetz => {
+                self.pick(&["00:00+00", "02:00+02", "12:30-05:30", "24:00-08", "23:59:59.5+15"]).to_owned()
+            }
+            Ty::Bits => {
+                self.pick(&["", "0", "1", "00", "101", "00000000", "000000001", "11111111"]).to_owned()
+            }
             Ty::Numbers => self
                 .pick(&["[1.0,3)", "[2,2]", "(0,5.5]", "[3,9)", "empty", "(,2.50)", "[4,)", "(,)"])
                 .to_owned(),
@@ -134,6 +153,9 @@ impl Generator {
                 | Ty::Mood
                 | Ty::Span
                 | Ty::Numbers
+                | Ty::Inet
+                | Ty::Timetz
+                | Ty::Bits
         );
         if self.one_in(if calls { 2 } else { 4 }) {
             return self.call(ty, scope, d);
@@ -152,7 +174,10 @@ impl Generator {
             | Ty::Texts
             | Ty::Mood
             | Ty::Span
-            | Ty::Numbers => return self.form(ty, scope, d),
+            | Ty::Numbers
+            | Ty::Inet
+            | Ty::Timetz
+            | Ty::Bits => return self.form(ty, scope, d),
             Ty::Int4 | Ty::Int8 | Ty::Numeric => match self.below(8) {
                 0..=2 => {
                     let operator = self.pick(&["+", "-", "*"]);

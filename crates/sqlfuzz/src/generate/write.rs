@@ -47,13 +47,13 @@ impl Generator {
         if self.one_in(5) {
             return self.writing_with(number);
         }
-        let table = self.tables[number].clone();
+        let table = self.written(number);
         if self.one_in(8)
-            && let Some(parts) = self.merge(&table)
+            && let Some(parts) = self.merge(&self.tables[number].clone())
         {
             return Node::Seq(parts);
         }
-        let mut parts = self.change(number);
+        let mut parts = self.change(&table);
         if self.one_in(2) {
             let returning = if self.one_in(2) {
                 // of the other table it may meet several rows
@@ -70,8 +70,8 @@ impl Generator {
 
     /// A statement whose WITH changes a table, and that reads what has changed: the others are as they were.
     fn writing_with(&mut self, number: usize) -> Node {
-        let table = self.tables[number].clone();
-        let mut inner = self.change(number);
+        let table = self.written(number);
+        let mut inner = self.change(&table);
         let mut columns = Vec::new();
         let mut items = Vec::new();
         for column in own(&table) {
@@ -89,19 +89,19 @@ impl Generator {
             let types: Vec<Ty> = (0..1 + self.below(3)).map(|_| self.ty()).collect();
             parts.push(self.query(&types, 2).0);
         } else {
-            parts.extend(self.change(other));
+            let other = self.written(other);
+            parts.extend(self.change(&other));
         }
         self.common.clear();
         Node::Seq(parts)
     }
 
     /// INSERT, UPDATE or DELETE without RETURNING.
-    fn change(&mut self, number: usize) -> Vec<Node> {
-        let table = self.tables[number].clone();
+    fn change(&mut self, table: &RandomTable) -> Vec<Node> {
         match self.below(7) {
             0 => {
                 let rows = 1 + self.below(3);
-                self.insert_rows(number, rows)
+                self.insert_rows(table, rows)
             }
             1 => {
                 let types: Vec<Ty> = table.columns.iter().map(|c| c.ty).collect();
@@ -109,15 +109,14 @@ impl Generator {
                 let names: Vec<String> = table.columns.iter().map(|c| c.name.clone()).collect();
                 vec![Node::text(format!("insert into {} ({})", table.name, names.join(", "))), query]
             }
-            2 => self.upsert(number),
-            3 | 4 => self.update(&table),
-            _ => self.delete(&table),
+            2 => self.upsert(table),
+            3 | 4 => self.update(table),
+            _ => self.delete(table),
         }
     }
 
     /// INSERT of rows of constants.
-    pub(super) fn insert_rows(&mut self, number: usize, rows: usize) -> Vec<Node> {
-        let table = self.tables[number].clone();
+    pub(super) fn insert_rows(&mut self, table: &RandomTable, rows: usize) -> Vec<Node> {
         let mut columns = table.columns.clone();
         if self.one_in(4) && columns.len() > 1 {
             let at = self.below(columns.len());
@@ -148,10 +147,9 @@ impl Generator {
         ]
     }
 
-    fn upsert(&mut self, number: usize) -> Vec<Node> {
-        let table = self.tables[number].clone();
+    fn upsert(&mut self, table: &RandomTable) -> Vec<Node> {
         let rows = 1 + self.below(3);
-        let mut parts = self.insert_rows(number, rows);
+        let mut parts = self.insert_rows(table, rows);
         if table.unique.is_empty() || self.one_in(4) {
             parts.push(t("on conflict do nothing"));
             return parts;
@@ -163,7 +161,7 @@ impl Generator {
             parts.push(t("do nothing"));
             return parts;
         }
-        let mut scope = own(&table);
+        let mut scope = own(table);
         scope.extend(table.all().map(|c| Column { name: format!("excluded.{}", c.name), ty: c.ty }));
         let column = self.pick(&table.columns);
         let second = self.pick(&table.columns);

@@ -126,6 +126,11 @@ impl Accumulator {
             Kind::CountRows | Kind::Count | Kind::CountPairs | Kind::Ordered(_) => {}
             Kind::Pairs(_) => self.add_pair(args)?,
             Kind::SumSmall | Kind::SumInt | Kind::AvgInt => self.add_int(value),
+            Kind::SumMoney => {
+                if let Value::Money(v) = value {
+                    self.add_int(&Value::Int8(*v));
+                }
+            }
             Kind::SumNumeric | Kind::AvgNumeric => self.add_numeric(value)?,
             Kind::SumFloat4 | Kind::SumFloat8 => self.add_to_float_sum(float(value))?,
             Kind::SumInterval | Kind::AvgInterval => match (&mut self.state, value) {
@@ -134,7 +139,7 @@ impl Accumulator {
                 _ => {}
             },
             Kind::Min | Kind::Max => self.choose(value),
-            Kind::And | Kind::Or | Kind::BitAnd | Kind::BitOr | Kind::BitXor => self.combine(value),
+            Kind::And | Kind::Or | Kind::BitAnd | Kind::BitOr | Kind::BitXor => self.combine(value)?,
             Kind::Spread { .. } => self.add_square(numeric(value))?,
             Kind::AvgFloat | Kind::SpreadFloat { .. } => self.add_float(float(value))?,
             Kind::StringAgg | Kind::BytesAgg => self.add_bytes(args),
@@ -244,7 +249,7 @@ impl Accumulator {
             }
             (Accumulated::Value(_), Accumulated::Value(value)) => match self.kind {
                 Kind::Min | Kind::Max => self.choose(value),
-                _ => self.combine(value),
+                _ => self.combine(value)?,
             },
             _ => return Err(SqlError::internal("an aggregate whose parts do not merge")),
         }
@@ -264,10 +269,10 @@ impl Accumulator {
         }
     }
 
-    fn combine(&mut self, value: &Value) {
+    fn combine(&mut self, value: &Value) -> Result<()> {
         let Accumulated::Value(before) = &mut self.state else {
             self.state = Accumulated::Value(value.clone());
-            return;
+            return Ok(());
         };
         let kind = self.kind;
         let bits = |a: i64, b: i64| match kind {
@@ -282,8 +287,15 @@ impl Accumulator {
             (Value::Int2(a), Value::Int2(b)) => Value::Int2(bits((*a).into(), (*b).into()) as i16),
             (Value::Int4(a), Value::Int4(b)) => Value::Int4(bits((*a).into(), (*b).into()) as i32),
             (Value::Int8(a), Value::Int8(b)) => Value::Int8(bits(*a, *b)),
+            (Value::Bits(a), Value::Bits(b)) => match kind {
+                Kind::BitAnd => a.combined(b, "AND", |a, b| a & b)?,
+                Kind::BitOr => a.combined(b, "OR", |a, b| a | b)?,
+                _ => a.combined(b, "XOR", |a, b| a ^ b)?,
+            }
+            .into(),
             (other, _) => other.clone(),
         };
+        Ok(())
     }
 
     fn add_float(&mut self, v: f64) -> Result<()> {
@@ -395,6 +407,9 @@ impl Accumulator {
             (_, Accumulated::Empty) => Value::Null,
             (Kind::SumSmall, Accumulated::Int(sum)) => {
                 Value::Int8(i64::try_from(sum).map_err(|_| SqlError::out_of_range("bigint out of range"))?)
+            }
+            (Kind::SumMoney, Accumulated::Int(sum)) => {
+                Value::Money(i64::try_from(sum).map_err(|_| crate::money::out_of_range())?)
             }
             (Kind::SumInt, Accumulated::Int(sum)) => Value::Numeric(sum.into()),
             (Kind::AvgInt, Accumulated::Int(sum)) => Value::Numeric(Numeric::from(sum).div(&n.into())?),

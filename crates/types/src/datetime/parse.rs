@@ -8,6 +8,7 @@ use crate::binary::round_micros;
 use crate::calendar::{self, DAY_MICROS, SECOND_MICROS};
 use crate::env::Env;
 use crate::error::{Result, SqlError, SqlState};
+use crate::timetz::Timetz;
 use crate::ty::Type;
 use crate::value::Value;
 
@@ -48,11 +49,35 @@ pub(crate) fn parse_date(text: &str, env: &Env) -> Result<Value> {
 
 /// Reads a time; a date or an offset beside it does not matter.
 pub(crate) fn parse_time(text: &str, ty: Type, env: &Env) -> Result<Value> {
-    const NAME: &str = "time";
     if let Some((micros, "")) = iso_time(text) {
         return Ok(Value::Time(round_micros(micros, ty)));
     }
+    let (micros, _) = time_of_day(text, "time", env)?;
+    Ok(Value::Time(round_micros(micros, ty)))
+}
+
+/// Reads a time with a distance from UTC. Without one it is that of the session's zone: at the date, if there is one,
+/// and today otherwise.
+pub(crate) fn parse_timetz(text: &str, ty: Type, env: &Env) -> Result<Value> {
+    const NAME: &str = "time with time zone";
+    let (micros, found) = time_of_day(text, NAME, env)?;
     let bad = |bad| error(bad, text, NAME);
+    let local = |day: i64| day.saturating_mul(DAY_MICROS).saturating_add(micros);
+    let read = match (&found.place, found.day().map_err(bad)?) {
+        (Some(Where::Offset(east)), _) => Timetz::new(micros, *east),
+        (Some(Where::Zone(zone)), Some(day)) => Timetz::new(micros, zone.offset_of_local(local(day))),
+        (None, Some(day)) => Timetz::new(micros, env.zone.offset_of_local(local(day))),
+        (None, None) => Timetz::of_today(micros, env)?,
+        (Some(Where::Zone(zone)), None) => {
+            Timetz::of_today(micros, &Env { zone: zone.clone(), ..env.clone() })?
+        }
+    };
+    Ok(Value::Timetz(Timetz { micros: round_micros(micros, ty), ..read.checked()? }))
+}
+
+/// The time of day that a text says, and what else.
+fn time_of_day(text: &str, type_name: &str, env: &Env) -> Result<(i64, Found)> {
+    let bad = |bad| error(bad, text, type_name);
     let fields =
         split(text, is_keyword).filter(|fields| !fields.is_empty()).ok_or_else(|| bad(Bad::Format))?;
     // ISO 8601 has a T before a time
@@ -66,8 +91,23 @@ pub(crate) fn parse_time(text: &str, ty: Type, env: &Env) -> Result<Value> {
             if matches!(digits.split('.').next().map_or(0, str::len), 4 | 6) =>
         {
             let mut found = Found::read(rest, env).map_err(bad)?;
-            found.julian = Some(0);
+            let date = found.julian.replace(0);
             found.run_together(digits).map_err(bad)?;
+            found.julian = date;
+            found
+        }
+        // `040506-08` is no date where none is asked for
+        [Field::Date(text), rest @ ..]
+            if text.starts_with(|c: char| c.is_ascii_digit())
+                && !matches!(rest.first(), Some(Field::Time(_)))
+                && !matches!(rest.last(), Some(Field::Date(_)))
+                && let Some((digits, offset)) = text.split_once('-') =>
+        {
+            let mut found = Found::read(rest, env).map_err(bad)?;
+            found.offset(&format!("-{offset}")).map_err(bad)?;
+            let date = found.julian.replace(0);
+            found.run_together(digits).map_err(bad)?;
+            found.julian = date;
             found
         }
         fields => Found::read(fields, env).map_err(bad)?,
@@ -78,10 +118,10 @@ pub(crate) fn parse_time(text: &str, ty: Type, env: &Env) -> Result<Value> {
         None if found.time.is_none() => return Err(bad(Bad::Format)),
         None => found.micros().map_err(bad)?,
     };
-    if matches!(found.place, Some(Where::Zone(ref zone)) if zone.is_named()) && !found.has_date() {
+    if matches!(found.place, Some(Where::Zone(ref zone)) if zone.changes()) && !found.has_date() {
         return Err(bad(Bad::Format));
     }
-    Ok(Value::Time(round_micros(micros, ty)))
+    Ok((micros, found))
 }
 
 /// Local microseconds and the place of a text; or what is the same everywhere.

@@ -1,6 +1,7 @@
 //! ISO output of dates and times.
 
 use crate::calendar::{self, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS};
+use crate::timetz::Timetz;
 use crate::zone::{Zone, write_offset};
 
 /// Appends a number with at least two digits.
@@ -63,6 +64,14 @@ pub(crate) fn write_date(day: i32, out: &mut Vec<u8>) {
 /// Appends a time of day.
 pub(crate) fn write_time(micros: i64, out: &mut Vec<u8>) {
     write_clock(micros.unsigned_abs(), out);
+}
+
+/// Appends a time of day, and how far it is from UTC.
+pub(crate) fn write_timetz(v: Timetz, out: &mut Vec<u8>) {
+    write_time(v.micros, out);
+    let mut offset = String::new();
+    write_offset(v.east(), &mut offset);
+    out.extend_from_slice(offset.as_bytes());
 }
 
 /// Appends a timestamp, and an offset behind the time.

@@ -1,12 +1,15 @@
 //! Arguments of functions as Rust values.
 
 use crate::array::Array;
+use crate::bits::Bits;
 use crate::error::{Result, SqlError};
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::network::Inet;
 use crate::numeric::Numeric;
 use crate::range::Range;
 use crate::record::Record;
+use crate::timetz::Timetz;
 use crate::value::Value;
 
 /// A date: days since 2000-01-01.
@@ -61,10 +64,16 @@ get! {
     &'a [u8]: Value::Bytea(v) => v,
     Date: Value::Date(v) => Date(*v),
     Time: Value::Time(v) => Time(*v),
+    Timetz: Value::Timetz(v) => *v,
     Timestamp: Value::Timestamp(v) => Timestamp(*v),
     Timestamptz: Value::Timestamptz(v) => Timestamptz(*v),
     Interval: Value::Interval(v) => *v,
     &'a [u8; 16]: Value::Uuid(v) => v,
+    Inet: Value::Inet(v) => *v,
+    &'a [u8; 6]: Value::Macaddr(v) => v,
+    &'a [u8; 8]: Value::Macaddr8(v) => v,
+    &'a Bits: Value::Bits(v) => v,
+    super::money::Money: Value::Money(v) => super::money::Money(*v),
     &'a Json: Value::Jsonb(v) => v,
     &'a Array: Value::Array(v) => v,
     &'a Record: Value::Record(v) => v,

@@ -221,6 +221,16 @@ fn part_of(field: &str, value: &Value, env: &Env) -> Result<std::result::Result<
             "epoch" => Part::Scaled((*v).into(), 6),
             name => time_part(name, *v).ok_or_else(|| refuse(name, "time without time zone"))?,
         },
+        Value::Timetz(v) => {
+            let offset = i64::from(v.east());
+            match field.as_str() {
+                "epoch" => Part::Scaled(v.utc().into(), 6),
+                "timezone" => Part::Int(offset),
+                "timezone_hour" => Part::Int(offset / 3_600),
+                "timezone_minute" => Part::Int(offset / 60 % 60),
+                name => time_part(name, v.micros).ok_or_else(|| refuse(name, "time with time zone"))?,
+            }
+        }
         Value::Timestamp(v) | Value::Timestamptz(v) if calendar::is_infinite(*v) => {
             let zoned = matches!(value, Value::Timestamptz(_));
             let name = if zoned { "timestamp with time zone" } else { "timestamp without time zone" };
@@ -245,6 +255,12 @@ fn extract(field: &str, value: &Value, env: &Env) -> Result<Value> {
 }
 
 fn date_part_float(field: &str, value: &Value, env: &Env) -> Result<Value> {
+    // PostgreSQL adds floats here
+    if let Value::Timetz(v) = value
+        && field_of(field) == "epoch"
+    {
+        return Ok(Value::Float8(v.micros as f64 / 1e6 + f64::from(v.west)));
+    }
     Ok(match part_of(field, value, env)? {
         Ok(part) => Value::Float8(part.float()),
         Err(Some(v)) => Value::Float8(v),
@@ -327,6 +343,7 @@ fn truncate_interval(field: &str, v: Interval) -> Result<Interval> {
 pub(super) fn register(r: &mut Registry) {
     r.add("extract(text,date) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
     r.add("extract(text,time) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
+    r.add("extract(text,timetz) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
     r.add("extract(text,timestamp) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
     r.stable("extract(text,timestamptz) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
     r.add("extract(text,interval) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
@@ -336,6 +353,7 @@ pub(super) fn register(r: &mut Registry) {
         code!(|c; f: &str, v: Date| date_part_float(f, &Value::Timestamp(date_to_timestamp(v.0)?), c.env)),
     );
     r.add("date_part(text,time) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
+    r.add("date_part(text,timetz) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
     r.add("date_part(text,timestamp) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
     r.stable(
         "date_part(text,timestamptz) float8",

@@ -141,8 +141,12 @@ fn sane_zone(name: &str) -> Result<Zone> {
 }
 
 /// The zone of an interval, which counts east.
-fn zone_of_interval(v: Interval) -> Result<Zone> {
-    let bad = || SqlError::invalid_parameter("interval time zone must not include months or days");
+pub(super) fn zone_of_interval(v: Interval) -> Result<Zone> {
+    let bad = || {
+        let shown = Value::Interval(v).to_text(crate::Type::INTERVAL, &Env::default()).unwrap_or_default();
+        let what = format!("interval time zone \"{shown}\" must not include months or days");
+        SqlError::invalid_parameter(what)
+    };
     if v.months != 0 || v.days != 0 {
         return Err(bad());
     }

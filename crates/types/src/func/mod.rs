@@ -12,6 +12,7 @@
 mod args;
 mod array;
 pub mod assign;
+mod bits;
 mod bytes;
 mod comparison;
 mod date_part;
@@ -28,8 +29,11 @@ mod json_make;
 mod json_records;
 mod json_rows;
 mod like;
+mod macaddr;
 mod misc;
+mod money;
 mod named;
+mod network;
 mod numeric;
 mod overlaps;
 mod range;
@@ -40,6 +44,7 @@ mod spans;
 mod system;
 mod text;
 mod text_format;
+mod timetz;
 mod tochar;
 mod todate;
 mod tonumber;
@@ -344,6 +349,7 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         ident::register,
         like::register,
         regexp::register,
+        bits::register,
         bytes::register,
         json::register,
         json_edit::register,
@@ -352,10 +358,14 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         datetime::register,
         overlaps::register,
         range::register,
+        timetz::register,
         tochar::register,
         todate::register,
         tonumber::register,
+        macaddr::register,
         misc::register,
+        money::register,
+        network::register,
         system::register,
     ] {
         register(&mut registry);

@@ -53,8 +53,10 @@ fn overlaps(call: &Call<'_>, args: &[Value]) -> Result<Value> {
         other => Ok(other.clone()),
     };
     let (b, d) = (end(a, b)?, end(c, d)?);
-    let is_point =
-        |v: &Value| matches!(v, Value::Null | Value::Time(_) | Value::Timestamp(_) | Value::Timestamptz(_));
+    let is_point = |v: &Value| {
+        matches!(v, Value::Null | Value::Time(_) | Value::Timetz(_))
+            || matches!(v, Value::Timestamp(_) | Value::Timestamptz(_))
+    };
     if ![a, &b, c, &d].into_iter().all(is_point) {
         return Err(SqlError::internal("OVERLAPS of something else than time"));
     }
@@ -67,6 +69,7 @@ pub(super) fn register(r: &mut Registry) {
         "overlaps(time,interval,time,interval) bool",
         "overlaps(time,time,time,interval) bool",
         "overlaps(time,interval,time,time) bool",
+        "overlaps(timetz,timetz,timetz,timetz) bool",
         "overlaps(timestamp,timestamp,timestamp,timestamp) bool",
         "overlaps(timestamp,interval,timestamp,interval) bool",
         "overlaps(timestamp,timestamp,timestamp,interval) bool",

@@ -287,8 +287,10 @@ pub(crate) fn choose_aggregate(
 fn choose_named(
     name: &str,
     candidates: impl Iterator<Item = &'static Function>,
-    args: &[Type],
+    given: &[Type],
 ) -> Result<Resolved> {
+    let own: Vec<Type> = given.iter().map(|ty| ty.value_type()).collect();
+    let args = own.as_slice();
     let candidates: Vec<_> = candidates.filter(|f| takes(f, args.len())).collect();
     // polymorphic functions of nothing but literals
     let is_open = |f: &Function| {
@@ -299,13 +301,22 @@ fn choose_named(
             && args.iter().enumerate().all(|(i, arg)| !polymorphic(i) || is_unknown(*arg))
     };
     let open = candidates.iter().filter(|f| is_open(f)).count();
-    let shown = || format!("function {name}({})", quote_types(args));
+    let shown = || format!("function {name}({})", quote_types(given));
     // PostgreSQL has it for addresses, too: nothing says which of them a literal is
     if name == "trunc" && args.len() == 1 && is_unknown(args[0]) {
         return Err(several(&shown()));
     }
     match choose(candidates, args) {
-        Choice::One(function) => finish(function, args).ok_or_else(|| undefined(shown(), "function")),
+        Choice::One(function) => {
+            let mut resolved = finish(function, args).ok_or_else(|| undefined(shown(), "function"))?;
+            // what takes anything takes domains as what they are
+            for (at, given) in given.iter().enumerate() {
+                if given.domain.is_some() && param_at(function, at) == Param::Any {
+                    resolved.args[at] = *given;
+                }
+            }
+            Ok(resolved)
+        }
         Choice::None if open == 1 => {
             let message = "could not determine polymorphic type because input has type unknown";
             Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message))
@@ -349,7 +360,7 @@ const OF_MANY_TYPES: [&str; 4] = ["@>", "<@", "&&", "?|"];
 /// 42883 if there is none, 42725 if several fit equally well.
 pub fn resolve_operator(name: &str, left: Option<Type>, right: Type) -> Result<Resolved> {
     let name = if name == "!=" { "<>" } else { name };
-    let args: Vec<Type> = left.into_iter().chain([right]).collect();
+    let args: Vec<Type> = left.into_iter().chain([right]).map(Type::value_type).collect();
     let candidates: Vec<_> = functions_named(name).iter().filter(|f| takes(f, args.len())).collect();
     // a literal beside a type is first tried as that type
     if let [a, b] = args[..]
@@ -411,6 +422,8 @@ pub fn common_type(types: &[Type], what: &str) -> Result<Type> {
     if types.iter().all(|ty| ty == first) && !is_unknown(*first) {
         return Ok(*first);
     }
+    // what is not the same domain is what the domains are over
+    let types: Vec<Type> = types.iter().map(|ty| ty.value_type()).collect();
     let mut chosen: Option<Type> = None;
     for ty in types.iter().filter(|ty| !is_unknown(**ty)) {
         let ty = ty.plain();

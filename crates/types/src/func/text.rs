@@ -320,6 +320,7 @@ pub(super) fn register(r: &mut Registry) {
         // as the cast to text has it: no blanks of a `char(n)`
         let text = |i: usize| match &args[i] {
             Value::Bool(v) => Text::new_static(if *v { "true" } else { "false" }),
+            Value::Inet(v) => v.shown(),
             value => value.to_text(call.args[i].plain(), call.env).unwrap_or_default(),
         };
         Ok(concat(&text(0), &text(1))?.into())

@@ -1,5 +1,6 @@
 //! INSERT: its columns, and the values that they get.
 
+use super::target::Target;
 use super::{element_to_default, is_default, is_generated};
 use crate::bind::element::Element;
 use crate::bind::names::{fold, split};
@@ -8,11 +9,11 @@ use crate::bind::{Binder, Bound, Output, Typed, unsupported};
 use crate::parse::marked;
 use crate::plan::expr::Expr;
 use crate::plan::trigger::Event;
-use crate::plan::{BoundTable, Checks, Insert, Kind, Modify, Node};
+use crate::plan::{Checks, Insert, Kind, Modify, Node};
 use scaledb_catalog::{Identity, Privileges};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use sqlparser::ast::{self, Expr as Ast, OnInsert, SetExpr, TableObject};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 /// Whose values the identity columns of an INSERT get.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,8 +37,9 @@ impl Overriding {
     }
 
     /// Whether a column gets its default, whatever the statement has for it.
-    fn keeps_default(self, table: &BoundTable, position: usize) -> bool {
-        self == Self::User && table.desc.columns[position].identity.is_some()
+    fn keeps_default(self, target: &Target, at: usize) -> bool {
+        let own = || target.base(at).map(|position| &target.table.desc.columns[position]);
+        self == Self::User && own().is_some_and(|column| column.identity.is_some())
     }
 }
 
@@ -55,12 +57,19 @@ impl Column {
 
 /// What an INSERT gives values.
 pub(super) struct Targets<'t> {
-    pub(super) table: &'t Arc<BoundTable>,
+    pub(super) target: &'t Target,
     /// The columns, in the order of the values.
     pub(super) columns: Vec<Column>,
     /// Whether the statement names them.
     pub(super) named: bool,
     pub(super) overriding: Overriding,
+}
+
+/// The positions of columns of which elements are set, each once.
+pub(super) fn positions_of_parts(columns: &[Column]) -> Vec<usize> {
+    let set: BTreeSet<usize> =
+        columns.iter().filter(|column| column.element.is_some()).map(Column::position).collect();
+    set.into_iter().collect()
 }
 
 impl Binder<'_> {
@@ -70,21 +79,26 @@ impl Binder<'_> {
         if insert.overwrite || insert.replace_into || insert.ignore || insert.or.is_some() {
             return Err(unsupported("this form of INSERT"));
         }
-        let (table, uses) = self.target(name, Privileges::NONE)?;
+        let target = self.target(name, Privileges::NONE, Event::Insert)?;
+        let table = target.table.clone();
         let overriding = Overriding::of(insert.columns.first());
-        let (columns, named) = self.insert_targets(&table, &insert.columns, overriding)?;
+        let (columns, named) = self.insert_targets(&target, &insert.columns, overriding)?;
         let mut given: Vec<usize> = columns.iter().filter(|_| named).map(Column::position).collect();
-        let mut values: Vec<Option<Expr>> = vec![None; table.types.len()];
+        let parts = positions_of_parts(&columns);
+        let mut values: Vec<Option<Expr>> = vec![None; target.width()];
         let (source, reads) = match &insert.source {
             Some(query) => {
-                let targets = Targets { table: &table, columns, named, overriding };
+                let targets = Targets { target: &target, columns, named, overriding };
                 self.insert_source(targets, query, &mut values)?
             }
             None if insert.assignments.is_empty() => (Node::Result, false),
             None => return Err(unsupported("INSERT with SET")),
         };
         given.extend((0..values.len()).filter(|&position| !named && values[position].is_some()));
-        self.needs_on(uses, Privileges::INSERT, &table, given.iter().copied());
+        self.needs_on_target(&target, Privileges::INSERT, given.iter().copied());
+        let given: Vec<usize> = given.into_iter().filter_map(|at| target.base(at)).collect();
+        self.values_of_parts(&target, parts, &mut values)?;
+        let values = self.values_of_table(&target, values)?;
         let mut exprs = Vec::with_capacity(values.len());
         for (position, value) in values.into_iter().enumerate() {
             exprs.push(match value {
@@ -94,27 +108,32 @@ impl Binder<'_> {
         }
         let row = self.new_slots(table.types.len());
         row.iter().for_each(|&slot| self.used[slot] = true);
-        self.has_row(uses, &table, &row);
+        let seen = self.seen(&target, &row)?;
         let alias = insert.table_alias.as_ref().map(|alias| fold(&alias.alias));
-        let shown = alias.unwrap_or_else(|| table.desc.name.clone());
+        let shown = alias.unwrap_or_else(|| target.name().to_owned());
         let generated = self.generated(&table, &row, None)?;
-        let checks = Checks { given, ..self.checks(&table, &row, None)? };
+        let mut checks = match target.instead {
+            None => Checks { given, ..self.checks(&table, &row, None)? },
+            Some(_) => Checks { given, ..Checks::default() },
+        };
         self.conflicts |= insert.on.is_some();
         let conflict = match &insert.on {
             None => None,
-            Some(OnInsert::OnConflict(on)) => Some(self.on_conflict(uses, &table, &shown, &row, on)?),
+            Some(OnInsert::OnConflict(on)) => Some(self.on_conflict(&target, &shown, (&row, &seen), on)?),
             Some(_) => return Err(unsupported("ON DUPLICATE KEY")),
         };
         self.scope().tables = vec![ScopeTable {
-            schema: Some(table.desc.schema.clone()),
+            schema: Some(target.schema().to_owned()),
             name: shown,
-            columns: Self::columns_of(&table, &row),
+            columns: seen.columns.clone(),
             system: Vec::new(),
             scalar: false,
             own: false,
+            view: None,
             row_names: None,
         }];
         let (returning, returning_slots, output) = self.returning(insert.returning.as_deref())?;
+        checks.views = self.view_checks(&target, &seen);
         let triggers = self.triggers(&table, Event::Insert, None);
         let insert = Insert {
             table,
@@ -125,6 +144,7 @@ impl Binder<'_> {
             generated,
             checks,
             conflict,
+            instead: target.instead.is_some(),
             triggers,
             returning,
             returning_slots,
@@ -133,16 +153,34 @@ impl Binder<'_> {
         Ok((Bound::new(node, output), Kind::Insert))
     }
 
+    /// Columns of which elements were set, as a whole.
+    ///
+    /// # Errors
+    /// As [`Binder::of_parts`].
+    pub(super) fn values_of_parts(
+        &mut self,
+        target: &Target,
+        parts: Vec<usize>,
+        values: &mut [Option<Expr>],
+    ) -> Result<()> {
+        for position in parts {
+            if let Some(value) = values[position].take() {
+                values[position] = Some(self.of_parts(value, target.column_type(position))?);
+            }
+        }
+        Ok(())
+    }
+
     /// The columns that an INSERT gives values, and whether it names them.
     pub(super) fn insert_targets(
         &mut self,
-        table: &BoundTable,
+        target: &Target,
         columns: &[ast::ObjectName],
         overriding: Overriding,
     ) -> Result<(Vec<Column>, bool)> {
         let mut targets: Vec<Column> = Vec::new();
         for column in columns.iter().skip(usize::from(overriding != Overriding::Nothing)) {
-            let (position, name, chain) = self.target_to_set(table, column)?;
+            let (position, name, chain) = self.target_to_set(target, column)?;
             let twice =
                 |known: &Column| known.position == position && (known.element.is_none() || chain.is_none());
             if targets.iter().any(twice) {
@@ -151,13 +189,13 @@ impl Binder<'_> {
             }
             // one is the value that the next one changes
             self.nests(targets.iter().filter(|known| known.position == position).count())?;
-            let element = chain.map(|chain| self.element(table.types[position], &name, chain)).transpose()?;
+            let ty = target.column_type(position);
+            let element = chain.map(|chain| self.element(ty, &name, chain)).transpose()?;
             targets.push(Column { position, element });
         }
         let named = !targets.is_empty();
         if !named {
-            let shown = (0..table.types.len()).filter(|&at| !table.desc.columns[at].hidden);
-            targets = shown.map(|position| Column { position, element: None }).collect();
+            targets = target.visible().map(|position| Column { position, element: None }).collect();
         }
         Ok((targets, named))
     }
@@ -165,14 +203,14 @@ impl Binder<'_> {
     /// Gives a column a value, or an element of it, beside those that it has got.
     fn set_column(
         &mut self,
-        table: &BoundTable,
+        target: &Target,
         Column { position, element }: Column,
         value: Typed,
         values: &mut [Option<Expr>],
     ) -> Result<()> {
-        let name = &table.desc.columns[position].name;
+        let name = target.column_name(position);
         let value = match element {
-            None => self.assign(value, table.types[position], name)?,
+            None => self.assign(value, target.column_type(position), name)?,
             Some(element) => {
                 let before = values[position].take().unwrap_or(Expr::Const(Value::Null));
                 self.with_element(before, name, element, value)?
@@ -207,7 +245,7 @@ impl Binder<'_> {
     /// The rows of a query, each value cast to its column.
     fn insert_query(
         &mut self,
-        Targets { table, columns, named, overriding }: Targets<'_>,
+        Targets { target, columns, named, overriding }: Targets<'_>,
         query: &ast::Query,
         values: &mut [Option<Expr>],
     ) -> Result<Node> {
@@ -217,12 +255,12 @@ impl Binder<'_> {
         self.check_width(bound.output.len(), columns.len(), named)?;
         let output: Vec<Output> = bound.output;
         for (output, column) in output.into_iter().zip(columns) {
-            if overriding.keeps_default(table, column.position) {
+            if overriding.keeps_default(target, column.position) {
                 continue;
             }
-            self.refuse_value(table, column.position, overriding)?;
+            self.refuse_value(target, column.position, overriding)?;
             self.mark(&output.expr);
-            self.set_column(table, column, Typed::new(output.expr, output.ty), values)?;
+            self.set_column(target, column, Typed::new(output.expr, output.ty), values)?;
         }
         Ok(bound.node)
     }
@@ -240,8 +278,10 @@ impl Binder<'_> {
     }
 
     /// 428C9 for a column that takes no value but its own.
-    fn refuse_value(&self, table: &BoundTable, position: usize, overriding: Overriding) -> Result<()> {
-        let column = &table.desc.columns[position];
+    fn refuse_value(&self, target: &Target, at: usize, overriding: Overriding) -> Result<()> {
+        // what no view sets is refused behind this
+        let Some(position) = target.base(at) else { return Ok(()) };
+        let column = &target.table.desc.columns[position];
         if column.generated.is_some() {
             return Err(SqlError::new(
                 SqlState::GENERATED_ALWAYS,
@@ -299,7 +339,7 @@ impl Binder<'_> {
     /// The rows of VALUES, each value cast to its column; DEFAULT stands for the column's.
     pub(super) fn insert_values(
         &mut self,
-        Targets { table, columns, named, overriding }: Targets<'_>,
+        Targets { target, columns, named, overriding }: Targets<'_>,
         rows: &[ast::Parens<Vec<Ast>>],
         values: &mut [Option<Expr>],
     ) -> Result<Node> {
@@ -324,11 +364,11 @@ impl Binder<'_> {
             // a parameter that several columns take has no type before all values are known
             let mut given = Vec::with_capacity(width);
             for (ast, column) in row.iter().zip(&columns) {
-                if is_default(ast) || overriding.keeps_default(table, column.position) {
+                if is_default(ast) || overriding.keeps_default(target, column.position) {
                     given.push(None);
                     continue;
                 }
-                self.refuse_value(table, column.position, overriding)?;
+                self.refuse_value(target, column.position, overriding)?;
                 given.push(Some(self.expr(ast)?));
             }
             let mut list = Vec::with_capacity(width);
@@ -336,12 +376,12 @@ impl Binder<'_> {
                 let position = column.position;
                 list.push(match (typed, &column.element) {
                     (Some(typed), None) => {
-                        self.assign(typed, table.types[position], &table.desc.columns[position].name)?
+                        self.assign(typed, target.column_type(position), target.column_name(position))?
                     }
                     (Some(typed), Some(element)) => {
-                        self.element_value(element, &table.desc.columns[position].name, typed)?
+                        self.element_value(element, target.column_name(position), typed)?
                     }
-                    (None, None) => self.default(table, position)?,
+                    (None, None) => self.default_behind(target, position)?,
                     (None, Some(_)) => return Err(element_to_default()),
                 });
             }

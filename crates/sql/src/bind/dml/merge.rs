@@ -1,9 +1,9 @@
 //! MERGE: rows of a source, each with the row of the table that matches it, and what is done with them.
 
-use super::insert::{Column, Overriding, Targets};
+use super::insert::{Column, Overriding, Targets, positions_of_parts};
+use super::target::{Seen, Target};
 use super::{Found, Generated};
 use crate::bind::names::split;
-use crate::bind::privileges::UseNumber;
 use crate::bind::{Binder, Bound};
 use crate::optimize::{self, Asked};
 use crate::parse::marked;
@@ -20,7 +20,6 @@ use sqlparser::ast::{
     self, Expr as Ast, MergeClauseKind, MergeInsertExpr, MergeInsertKind, Spanned as _, TableFactor,
     TableWithJoins,
 };
-use std::sync::Arc;
 
 /// What a clause does, before it is known what the others do.
 enum Action {
@@ -50,7 +49,8 @@ impl Binder<'_> {
     pub(super) fn merge(&mut self, merge: &ast::Merge) -> Result<(Bound, Kind)> {
         check_reachable(&merge.clauses)?;
         self.check_merged(&merge.table)?;
-        let (table, mut leaf, uses) = self.target_scan(&merge.table, Privileges::NONE)?;
+        let (target, mut leaf, _) = self.target_scan(&merge.table, Privileges::NONE, Event::Update)?;
+        let table = target.table.clone();
         let (number, old) = (leaf.number(), leaf.slots.clone());
         let name = self.slot();
         self.used[name] = true;
@@ -63,7 +63,7 @@ impl Binder<'_> {
         self.condition(&merge.on, "JOIN/ON")?.into_conjuncts(&mut on);
         let mut clauses = Vec::with_capacity(merge.clauses.len());
         for clause in &merge.clauses {
-            clauses.push(self.when(uses, &table, &old, clause)?);
+            clauses.push(self.when(&target, &old, clause)?);
         }
         // rows of the source that match nothing are asked for by INSERT alone
         let inserts = clauses.iter().any(|(.., action)| matches!(action, Action::Insert(_)));
@@ -79,7 +79,8 @@ impl Binder<'_> {
                 Action::Update(row, set, generated) => {
                     let (old, source) = (old.clone(), Node::Result);
                     let found = Found { table: table.clone(), source, target: number, old, row };
-                    let (update, _) = self.changed(found, (set, generated), own, None)?;
+                    let seen = (&target, Seen::default());
+                    let (update, _) = self.changed(found, (set, generated), own, seen, None)?;
                     keeps_old |= update.moves || update.checks.compares();
                     MergeAction::Update(Box::new(update))
                 }
@@ -91,6 +92,7 @@ impl Binder<'_> {
                         source: Node::Result,
                         target: number,
                         old: old.clone(),
+                        instead: false,
                         triggers: own,
                         checks,
                         returning: None,
@@ -162,18 +164,12 @@ impl Binder<'_> {
     }
 
     /// A WHEN clause; the row of the table is seen by those alone that have one.
-    fn when(
-        &mut self,
-        uses: UseNumber,
-        table: &Arc<BoundTable>,
-        old: &[Slot],
-        clause: &ast::MergeClause,
-    ) -> Result<When> {
+    fn when(&mut self, target: &Target, old: &[Slot], clause: &ast::MergeClause) -> Result<When> {
         let matched = clause.clause_kind == MergeClauseKind::Matched;
         if !matched {
             self.hide_target();
         }
-        let bound = self.when_in_scope(uses, table, old, clause);
+        let bound = self.when_in_scope(target, old, clause);
         if !matched {
             self.show_target()?;
         }
@@ -183,24 +179,21 @@ impl Binder<'_> {
 
     fn when_in_scope(
         &mut self,
-        uses: UseNumber,
-        table: &Arc<BoundTable>,
+        target: &Target,
         old: &[Slot],
         clause: &ast::MergeClause,
     ) -> Result<(Option<Expr>, Action)> {
         let condition = clause.predicate.as_ref().map(|ast| self.when_condition(ast)).transpose()?;
         let action = match &clause.action {
             nothing if is_nothing(nothing) => Action::Nothing,
-            ast::MergeAction::Insert(insert) => {
-                Action::Insert(Box::new(self.merge_insert(uses, table, insert)?))
-            }
+            ast::MergeAction::Insert(insert) => Action::Insert(Box::new(self.merge_insert(target, insert)?)),
             ast::MergeAction::Update(update) => {
-                let row = self.new_slots(table.types.len());
-                let (set, generated) = self.assignments(uses, table, &update.assignments, old, &row)?;
+                let row = self.new_slots(target.width());
+                let (set, generated) = self.assignments(target, &update.assignments, old, &row)?;
                 Action::Update(row, set, generated)
             }
             ast::MergeAction::Delete { .. } => {
-                self.needs(uses, Privileges::DELETE);
+                self.needs_all_of(target, Privileges::DELETE);
                 Action::Delete
             }
         };
@@ -218,21 +211,19 @@ impl Binder<'_> {
     }
 
     /// The INSERT of a clause: its values are over the rows of the source.
-    fn merge_insert(
-        &mut self,
-        uses: UseNumber,
-        table: &Arc<BoundTable>,
-        insert: &MergeInsertExpr,
-    ) -> Result<Insert> {
+    fn merge_insert(&mut self, target: &Target, insert: &MergeInsertExpr) -> Result<Insert> {
+        let table = &target.table;
         let overriding = Overriding::of(insert.columns.first());
-        let (columns, named) = self.insert_targets(table, &insert.columns, overriding)?;
+        let (columns, named) = self.insert_targets(target, &insert.columns, overriding)?;
         let provided: Vec<usize> = columns.iter().map(Column::position).collect();
-        self.needs_on(uses, Privileges::INSERT, table, provided.iter().copied());
+        self.needs_on_target(target, Privileges::INSERT, provided.iter().copied());
+        let parts = positions_of_parts(&columns);
         let mut given: Vec<Option<Expr>> = vec![None; table.types.len()];
         if let MergeInsertKind::Values(rows) = &insert.kind {
-            let targets = Targets { table, columns, named, overriding };
+            let targets = Targets { target, columns, named, overriding };
             self.insert_values(targets, &rows.rows, &mut given)?;
         }
+        self.values_of_parts(target, parts, &mut given)?;
         let mut values = Vec::with_capacity(given.len());
         for (position, value) in given.into_iter().enumerate() {
             values.push(match value {
@@ -254,6 +245,7 @@ impl Binder<'_> {
             generated,
             checks,
             conflict: None,
+            instead: false,
             triggers: None,
             returning: None,
             returning_slots: Vec::new(),

@@ -3,25 +3,28 @@
 mod insert;
 mod merge;
 mod on_conflict;
+mod target;
+
+pub(crate) use target::has_trigger_instead;
 
 use super::generated::Generated;
-use super::names::{Naming, check_database, fold, is_temporary, split};
-use super::privileges::UseNumber;
+use super::names::{Naming, fold, split};
 use super::scope::{Scope, ScopeColumn};
 use super::{Binder, Bound, Output, Typed, unsupported};
-use crate::optimize;
-use crate::parse::{elements, marked, parts_of_row};
+use crate::optimize::{self, Asked};
+use crate::parse::{elements, parts_of_row};
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
 use crate::plan::trigger::{Event, Triggers};
 use crate::plan::{BoundTable, Checks, Delete, ForeignKey, Kind, Modify, Node, Slot, Update};
-use scaledb_catalog::{Identity, Privileges, Relation};
+use scaledb_catalog::{Identity, Privileges};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Ast, FromTable, SelectItem, Spanned as _, Statement,
     TableFactor, TableWithJoins,
 };
 use std::sync::Arc;
+use target::{Seen, Target};
 
 /// RETURNING: the values, the slots that they go to, and the columns of the result.
 type Returning = (Option<Vec<Expr>>, Vec<Slot>, Vec<Output>);
@@ -57,30 +60,6 @@ impl Binder<'_> {
         }))
     }
 
-    fn target(
-        &mut self,
-        object: &ast::ObjectName,
-        whole: Privileges,
-    ) -> Result<(Arc<BoundTable>, UseNumber)> {
-        check_database(object, self.lookup.database())?;
-        let (schema, name) = split(object)?;
-        match self.relation(schema.as_deref(), &name).map_err(|error| self.at(object.span(), error))? {
-            Relation::Table(desc) if !desc.is_materialized() || marked::is_materialized(object) => {
-                let table = self.lookup.table(desc.oid)?;
-                self.lasting |= !is_temporary(&desc.schema);
-                if !self.tables.iter().any(|(known, _)| *known == desc.oid) {
-                    self.tables.push((desc.oid, table.info.id));
-                }
-                let number = self.writes_table(&table.desc.schema, desc.oid, whole);
-                Ok((table, number))
-            }
-            other => {
-                let what = format!("cannot change {} \"{name}\"", other.kind());
-                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what))
-            }
-        }
-    }
-
     /// The columns of a table over slots, for the scope.
     pub(super) fn columns_of(table: &BoundTable, slots: &[Slot]) -> Vec<ScopeColumn> {
         let columns = table.desc.columns.iter().zip(&table.types).zip(slots);
@@ -96,31 +75,23 @@ impl Binder<'_> {
             .collect()
     }
 
-    fn position(table: &BoundTable, name: &str) -> Result<usize> {
-        table.desc.column(name).ok_or_else(|| {
-            let what = format!("column \"{name}\" of relation \"{}\" does not exist", table.desc.name);
-            SqlError::new(SqlState::UNDEFINED_COLUMN, what)
-        })
-    }
-
     /// The column that a statement gives a value, its name, and the subscripts if it is an element of it.
     fn target_to_set<'o>(
         &self,
-        table: &BoundTable,
+        target: &Target,
         object: &'o ast::ObjectName,
     ) -> Result<(usize, String, Option<&'o [ast::AccessExpr]>)> {
         let Some((column, chain)) = elements::element(object) else {
-            return self.column_to_set(table, object).map(|(position, name)| (position, name, None));
+            return self.column_to_set(target, object).map(|(position, name)| (position, name, None));
         };
         let name = fold(column);
-        let position = Self::position(table, &name).map_err(|error| self.at(column.span, error))?;
+        let position = target.position(&name).map_err(|error| self.at(column.span, error))?;
         Ok((position, name, Some(chain)))
     }
 
     /// The column that a statement gives a value, and its name.
-    fn column_to_set(&self, table: &BoundTable, object: &ast::ObjectName) -> Result<(usize, String)> {
-        let position =
-            |name: &str| Self::position(table, name).map_err(|error| self.at(object.span(), error));
+    fn column_to_set(&self, target: &Target, object: &ast::ObjectName) -> Result<(usize, String)> {
+        let position = |name: &str| target.position(name).map_err(|error| self.at(object.span(), error));
         let [first, field, ..] = &object.0[..] else {
             let (_, name) = split(object)?;
             return Ok((position(&name)?, name));
@@ -128,7 +99,7 @@ impl Binder<'_> {
         // a name of several parts is a field of a column
         let first = first.as_ident().map_or_else(String::new, fold);
         let (at, field) = (position(&first)?, field.as_ident().map_or_else(String::new, fold));
-        let ty = table.types[at].sql_name();
+        let ty = target.column_type(at).sql_name();
         let what = format!(
             "cannot assign to field \"{field}\" of column \"{first}\" because its type {ty} is not a composite type"
         );
@@ -138,8 +109,18 @@ impl Binder<'_> {
     /// The default of a column.
     pub(crate) fn default(&mut self, table: &BoundTable, position: usize) -> Result<Expr> {
         let column = &table.desc.columns[position];
-        let Some(default) = &column.default else { return Ok(Expr::Const(Value::Null)) };
-        let ast = crate::parse::expression(default)?;
+        if column.generated.is_some() {
+            return Ok(Expr::Const(Value::Null));
+        }
+        let Some(default) = &column.default else {
+            return self.default_of_type(table.types[position], &column.name);
+        };
+        self.default_text(default, table.types[position], &column.name)
+    }
+
+    /// The default of a column of a type, which this text is.
+    fn default_text(&mut self, text: &str, ty: Type, name: &str) -> Result<Expr> {
+        let ast = crate::parse::expression(text)?;
         // a default sees no columns
         let scopes = std::mem::take(&mut self.scopes);
         let typed = self.apart(Naming::Kept, |binder| binder.expr(&ast));
@@ -150,23 +131,23 @@ impl Binder<'_> {
             }
             _ => error,
         })?;
-        self.assign(typed, table.types[position], &column.name)
+        self.assign(typed, ty, name)
     }
 
     /// SET of an UPDATE, and the generated columns that change with it, over the slots of the old row and the new one.
     fn assignments(
         &mut self,
-        uses: UseNumber,
-        table: &Arc<BoundTable>,
+        target: &Target,
         list: &[Assignment],
         old: &[Slot],
         row: &[Slot],
     ) -> Result<(Vec<(usize, Expr)>, Generated)> {
+        let table = &target.table;
         let mut set: Vec<(usize, Expr)> = Vec::new();
         // columns of which elements are set: several may be
         let mut parts: Vec<usize> = Vec::new();
-        let mut add = |binder: &mut Self, target: &ast::ObjectName, value: Option<Typed>| {
-            let (position, name, chain) = binder.target_to_set(table, target)?;
+        let mut add = |binder: &mut Self, column: &ast::ObjectName, value: Option<Typed>| {
+            let (position, name, chain) = binder.target_to_set(target, column)?;
             let known = set.iter().position(|(known, _)| *known == position);
             if known.is_some() && !(chain.is_some() && parts.contains(&position)) {
                 let what = format!("multiple assignments to same column \"{name}\"");
@@ -174,11 +155,11 @@ impl Binder<'_> {
             }
             if let Some(chain) = chain {
                 let Some(value) = value else { return Err(element_to_default()) };
-                refuse_update(table, position)?;
+                refuse_update(target, position)?;
                 parts.push(position);
                 // one is the value that the next one changes
                 binder.nests(parts.iter().filter(|part| **part == position).count())?;
-                let element = binder.element(table.types[position], &name, chain)?;
+                let element = binder.element(target.column_type(position), &name, chain)?;
                 let before = match known {
                     Some(at) => set.remove(at).1,
                     None => Expr::Slot(old[position]),
@@ -187,10 +168,14 @@ impl Binder<'_> {
                 return Ok(());
             }
             let expr = if let Some(value) = value {
-                refuse_update(table, position)?;
-                binder.assign(value, table.types[position], &name)?
+                refuse_update(target, position)?;
+                binder.assign(value, target.column_type(position), &name)?
             } else {
-                binder.default(table, position)?
+                // of a view it is a value like any other
+                if target.is_view() {
+                    refuse_update(target, position)?;
+                }
+                binder.default_to_set(target, position)?
             };
             set.push((position, expr));
             Ok(())
@@ -219,8 +204,13 @@ impl Binder<'_> {
         for (name, value) in given {
             add(self, name, value)?;
         }
+        for (position, expr) in set.iter_mut().filter(|(position, _)| parts.contains(position)) {
+            let parts = std::mem::replace(expr, Expr::Const(Value::Null));
+            *expr = self.of_parts(parts, target.column_type(*position))?;
+        }
+        self.needs_on_target(target, Privileges::UPDATE, set.iter().map(|(at, _)| *at));
+        let mut set = self.set_of_table(target, set)?;
         let positions: Vec<usize> = set.iter().map(|(position, _)| *position).collect();
-        self.needs_on(uses, Privileges::UPDATE, table, positions.iter().copied());
         let generated = self.generated(table, row, Some(&positions))?;
         set.retain(|(position, _)| table.desc.columns[*position].generated.is_none());
         Ok((set, generated))
@@ -253,6 +243,8 @@ impl Binder<'_> {
             columns.iter().any(&touched)
         };
         for key in references.iter().chain(&referred) {
+            // what an action sets becomes a value of the column's domain
+            key.from_columns.iter().for_each(|&column| self.depend_on(key.from.types[column]));
             for side in [&key.from, &key.to] {
                 if !self.tables.iter().any(|(known, _)| *known == side.desc.oid) {
                     self.tables.push((side.desc.oid, side.info.id));
@@ -268,6 +260,7 @@ impl Binder<'_> {
             referred: referred.into_iter().filter(|key| breaks(key, false)).collect(),
             late,
             given: set.unwrap_or_default().to_vec(),
+            views: None,
         })
     }
 
@@ -303,21 +296,34 @@ impl Binder<'_> {
         &mut self,
         factor: &TableFactor,
         whole: Privileges,
-    ) -> Result<(Arc<BoundTable>, Leaf, UseNumber)> {
+        event: Event,
+    ) -> Result<(Target, Leaf, Seen)> {
         let TableFactor::Table { name, alias, .. } = factor else { return Err(unsupported("this target")) };
-        let (table, number) = self.target(name, whole)?;
-        let shown = alias.as_ref().map_or_else(|| table.desc.name.clone(), |alias| fold(&alias.name));
-        let leaf = self.scan_of(table.desc.oid, &shown)?;
-        let columns = self.scope_columns(&leaf)?;
-        self.has_row(number, &table, &leaf.slots);
-        let schema = table.desc.schema.clone();
-        self.add_table(Some(&schema), alias.as_ref(), &table.desc.name, columns)?;
-        Ok((table, leaf, number))
+        let target = self.target(name, whole, event)?;
+        let shown = alias.as_ref().filter(|_| !target.is_view()).map(|alias| fold(&alias.name));
+        let shown = shown.unwrap_or_else(|| target.scanned_as());
+        let leaf = self.rows_to_write(&target, &shown)?;
+        let mut seen = self.seen(&target, &leaf.slots)?;
+        let columns = std::mem::take(&mut seen.columns);
+        self.add_table(Some(target.schema()), alias.as_ref(), target.name(), columns)?;
+        if target.is_view()
+            && let Some(table) = self.scope().tables.last_mut()
+        {
+            // they come from the table that it reads
+            table.own = false;
+        }
+        Ok((target, leaf, seen))
     }
 
     /// Plans the rows that a statement writes.
-    fn rows(&mut self, leaf: Leaf, from: &[TableWithJoins], selection: Option<&Ast>) -> Result<Node> {
-        let target = leaf.number();
+    fn rows(
+        &mut self,
+        leaf: Leaf,
+        seen: &Seen,
+        from: &[TableWithJoins],
+        selection: Option<&Ast>,
+    ) -> Result<Rows> {
+        let target = leaf.scanned().is_some().then(|| leaf.number());
         let tree = if from.is_empty() {
             Tree::Leaf(leaf)
         } else {
@@ -329,15 +335,40 @@ impl Binder<'_> {
             let others = others?;
             Tree::Inner(vec![Tree::Leaf(leaf), others], Vec::new())
         };
-        let conditions = self.where_clause(selection)?;
-        Ok(optimize::written(self, tree, conditions, target))
+        let mut conditions = self.where_clause(selection)?;
+        let late = self.conditions_of(seen, &mut conditions);
+        let node = match target {
+            Some(target) => optimize::written(self, tree, conditions, target),
+            // of a view whose triggers see rows without names
+            None => {
+                let asked = Asked { order: &[], groups: None, few: false };
+                optimize::rows(self, tree, conditions, &asked).node
+            }
+        };
+        Ok(Rows { node, late })
+    }
+
+    /// The rows that a statement writes, with the columns of views that it reads; it has been bound.
+    fn computed_rows(&mut self, Rows { node, late }: Rows, seen: &Seen) -> Node {
+        let exprs: Vec<(Expr, Slot)> =
+            self.computed_of(seen).into_iter().map(|(slot, expr)| (expr, slot)).collect();
+        let mut node = match exprs.is_empty() {
+            true => node,
+            false => Node::Project { input: Box::new(node), exprs },
+        };
+        if let Some(predicate) = Expr::all(late) {
+            node = Node::Filter { input: Box::new(node), predicate };
+        }
+        node
     }
 
     fn update(&mut self, update: &ast::Update) -> Result<(Bound, Kind)> {
         if !update.table.joins.is_empty() || update.limit.is_some() || update.or.is_some() {
             return Err(unsupported("this form of UPDATE"));
         }
-        let (table, leaf, uses) = self.target_scan(&update.table.relation, Privileges::NONE)?;
+        let (target, leaf, seen) =
+            self.target_scan(&update.table.relation, Privileges::NONE, Event::Update)?;
+        let table = target.table.clone();
         let (number, old) = (leaf.number(), leaf.slots.clone());
         let own_scope = self.scope().tables.len();
         let from = match &update.from {
@@ -346,15 +377,17 @@ impl Binder<'_> {
                 from.as_slice()
             }
         };
-        let source = self.rows(leaf, from, update.selection.as_ref())?;
+        let rows = self.rows(leaf, &seen, from, update.selection.as_ref())?;
         let row = self.new_slots(table.types.len());
-        self.has_row(uses, &table, &row);
-        let (set, generated) = self.assignments(uses, &table, &update.assignments, &old, &row)?;
+        let new = self.seen(&target, &row)?;
+        let (set, generated) = self.assignments(&target, &update.assignments, &seen.slots, &row)?;
         let assigned: Vec<usize> = set.iter().chain(&generated).map(|(position, _)| *position).collect();
         let triggers = self.triggers(&table, Event::Update, Some(&assigned));
-        let found = Found { table, source, target: number, old, row };
+        let found = Found { table, source: Node::Result, target: number, old, row };
         let returning = update.returning.as_deref().map(|items| (items, own_scope - 1));
-        let (update, output) = self.changed(found, (set, generated), triggers, returning)?;
+        let (mut update, output) =
+            self.changed(found, (set, generated), triggers, (&target, new), returning)?;
+        update.source = self.computed_rows(rows, &seen);
         let node = Node::ModifyTable(Box::new(Modify::Update(update)));
         Ok((Bound::new(node, output), Kind::Update))
     }
@@ -365,6 +398,7 @@ impl Binder<'_> {
         Found { table, source, target, old, row }: Found,
         (mut set, generated): (Vec<(usize, Expr)>, Generated),
         triggers: Option<Box<Triggers>>,
+        (written, new): (&Target, Seen),
         returning: Option<(&[SelectItem], usize)>,
     ) -> Result<(Update, Vec<Output>)> {
         let assigned: Vec<usize> = set.iter().chain(&generated).map(|(position, _)| *position).collect();
@@ -381,17 +415,21 @@ impl Binder<'_> {
             }
         };
         let moves = table.primary.iter().any(|part| columns.contains(&part.position));
-        let checks = self.checks(&table, &row, Some(&columns))?;
+        let mut checks = match written.instead {
+            None => self.checks(&table, &row, Some(&columns))?,
+            Some(_) => Checks { given: columns.clone(), ..Checks::default() },
+        };
         // RETURNING sees the new row where the old one was
         if let Some((_, own)) = returning {
-            let new_columns = Self::columns_of(&table, &row);
-            for (column, new) in self.scope().tables[own].columns.iter_mut().zip(new_columns) {
+            for (column, new) in self.scope().tables[own].columns.iter_mut().zip(&new.columns) {
                 column.slot = new.slot;
             }
         }
         let (returning, returning_slots, output) = self.returning(returning.map(|(items, _)| items))?;
-        // columns of the new row that an expression reads are copied from the old one
-        let mut whole = moves || checks.compares() || seen;
+        checks.views = self.view_checks(written, &new);
+        // columns of the new row that an expression reads are copied from the old one; a message shows all of them
+        let mut whole = moves || checks.compares() || seen || Self::are_checked(written);
+        whole |= written.instead.is_some();
         whole |= !checks.checks.is_empty() && checks.checks.iter().any(|(_, check)| check.needs_worker());
         for (position, (&old, &new)) in old.iter().zip(&row).enumerate() {
             if whole || self.used[new] || checks.not_null.contains(&position) {
@@ -406,6 +444,7 @@ impl Binder<'_> {
             old,
             row,
             set,
+            instead: written.instead.is_some(),
             triggers,
             generated,
             columns,
@@ -434,7 +473,7 @@ impl Binder<'_> {
             }
         }
         let (not_null, checks, references, late) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Ok(Checks { not_null, checks, references, referred, late, given: Vec::new() })
+        Ok(Checks { not_null, checks, references, referred, late, given: Vec::new(), views: None })
     }
 
     fn delete(&mut self, delete: &ast::Delete) -> Result<(Bound, Kind)> {
@@ -448,18 +487,33 @@ impl Binder<'_> {
         if !item.joins.is_empty() {
             return Err(unsupported("DELETE from a join"));
         }
-        let (table, leaf, _) = self.target_scan(&item.relation, Privileges::DELETE)?;
+        let (target, leaf, seen) = self.target_scan(&item.relation, Privileges::DELETE, Event::Delete)?;
+        let table = target.table.clone();
         let (number, old) = (leaf.number(), leaf.slots.clone());
         let using = delete.using.as_deref().unwrap_or_default();
-        let source = self.rows(leaf, using, delete.selection.as_ref())?;
-        let checks = self.checks_of_deleted(&table, &old)?;
+        let rows = self.rows(leaf, &seen, using, delete.selection.as_ref())?;
+        let checks = match target.instead {
+            None => self.checks_of_deleted(&table, &old)?,
+            Some(_) => Checks::default(),
+        };
         let (returning, returning_slots, output) = self.returning(delete.returning.as_deref())?;
         let triggers = self.triggers(&table, Event::Delete, None);
         if triggers.as_ref().is_some_and(|triggers| triggers.see_rows()) {
             old.iter().for_each(|&slot| self.used[slot] = true);
         }
-        let delete =
-            Delete { table, source, target: number, old, triggers, checks, returning, returning_slots };
+        let source = self.computed_rows(rows, &seen);
+        let instead = target.instead.is_some();
+        let delete = Delete {
+            table,
+            source,
+            target: number,
+            old,
+            instead,
+            triggers,
+            checks,
+            returning,
+            returning_slots,
+        };
         let node = Node::ModifyTable(Box::new(Modify::Delete(delete)));
         Ok((Bound::new(node, output), Kind::Delete))
     }
@@ -469,8 +523,10 @@ impl Binder<'_> {
 ///
 /// # Errors
 /// 428C9.
-fn refuse_update(table: &BoundTable, position: usize) -> Result<()> {
-    let column = &table.desc.columns[position];
+fn refuse_update(target: &Target, at: usize) -> Result<()> {
+    // what no view sets is refused behind this
+    let Some(position) = target.base(at) else { return Ok(()) };
+    let column = &target.table.desc.columns[position];
     let name = &column.name;
     let detail = match column.identity {
         _ if column.generated.is_some() => is_generated(name),
@@ -490,6 +546,13 @@ fn element_to_default() -> SqlError {
 
 fn is_generated(name: &str) -> String {
     format!("Column \"{name}\" is a generated column.")
+}
+
+/// The rows that a statement writes.
+struct Rows {
+    node: Node,
+    /// Conditions that read what is computed of a row.
+    late: Vec<Expr>,
 }
 
 /// The rows that an UPDATE has found, and the slots of what it makes of them.

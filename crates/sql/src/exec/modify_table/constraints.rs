@@ -3,7 +3,7 @@
 use super::super::Exec;
 use super::insert::index_of;
 use crate::plan::expr::Expr;
-use crate::plan::{BoundTable, Checks, IndexRef, Slot};
+use crate::plan::{BoundTable, Checks, IndexRef, Slot, ViewChecks};
 use scaledb_base::Error;
 use scaledb_engine::Worker;
 use scaledb_types::{Result, SqlError, SqlState, Value};
@@ -12,6 +12,36 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// NOT NULL and CHECK of the row that the slots hold.
     pub(super) fn check_row(&mut self, table: &BoundTable, checks: &Checks, row: &[Slot]) -> Result<()> {
         self.check_conditions(table, (&checks.not_null, &checks.checks, &checks.given), row)
+    }
+
+    /// What views make of the row that the slots hold, and say of it, through which it is written.
+    #[inline]
+    pub(super) fn check_views(&mut self, table: &BoundTable, checks: &Checks, row: &[Slot]) -> Result<()> {
+        match &checks.views {
+            None => Ok(()),
+            Some(views) => self.check_row_of_views(table, views, (row, &checks.given)),
+        }
+    }
+
+    #[cold]
+    fn check_row_of_views(
+        &mut self,
+        table: &BoundTable,
+        views: &ViewChecks,
+        (row, given): (&[Slot], &[usize]),
+    ) -> Result<()> {
+        for (slot, expr) in &views.computed {
+            self.frame[*slot] = self.eval(expr)?;
+        }
+        for (name, condition) in &views.conditions {
+            // NULL is not enough
+            if !self.holds(condition)? {
+                let what = format!("new row violates check option for view \"{name}\"");
+                let error = SqlError::new(SqlState::WITH_CHECK_OPTION_VIOLATION, what);
+                return Err(self.with_failing_row(error, table, row, given));
+            }
+        }
+        Ok(())
     }
 
     /// Columns that refuse NULL, and CHECK constraints, of the row that the slots hold; with the columns that the

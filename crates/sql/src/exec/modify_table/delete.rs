@@ -12,6 +12,9 @@ use scaledb_types::{Result, Value};
 
 impl<'a, W: Worker> Exec<'a, W> {
     pub(super) fn delete(&mut self, delete: &Delete, next: Next<'_, 'a, W>) -> Result<()> {
+        if delete.instead {
+            return self.delete_instead(delete, next);
+        }
         if let Some(triggers) = delete.triggers.as_deref().filter(|triggers| triggers.see_rows()) {
             return self.delete_triggered(delete, triggers, next);
         }

@@ -110,6 +110,9 @@ impl<'a, W: Worker> Exec<'a, W> {
     pub(super) fn insert_row(&mut self, state: &mut Inserting<'_>, next: Next<'_, 'a, W>) -> Result<()> {
         let insert = state.insert;
         let table = &*insert.table;
+        if insert.instead {
+            return self.insert_instead(insert, next);
+        }
         if let Some(triggers) = insert.triggers.as_deref().filter(|triggers| !triggers.before_row.is_empty())
         {
             let new = self.copy(&insert.row).into_vec();
@@ -204,6 +207,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Notes that the row of the slots is inserted.
     pub(in crate::exec) fn inserted(&mut self, insert: &Insert, next: Next<'_, 'a, W>) -> Result<()> {
         self.wrote(insert.table.desc.oid, Write::Insert);
+        self.check_views(&insert.table, &insert.checks, &insert.row)?;
         if let Some(triggers) = &insert.triggers {
             let new = self.copy(&insert.row);
             self.fire_after(triggers, &insert.table, None, Some(&new))?;

@@ -6,6 +6,7 @@
 mod constraints;
 mod delete;
 mod insert;
+mod instead;
 mod merge;
 mod on_conflict;
 mod row_writes;

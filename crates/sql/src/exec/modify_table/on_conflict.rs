@@ -23,13 +23,17 @@ impl<'a, W: Worker> Exec<'a, W> {
         let insert = state.insert;
         let table = &*insert.table;
         let update = insert.conflict.as_ref().and_then(|conflict| conflict.update.as_deref());
-        let Some(ConflictUpdate { existing, set, generated, columns, filter, triggers }) = update else {
+        let Some(ConflictUpdate { existing, computed, set, generated, columns, filter, triggers }) = update
+        else {
             return Ok(());
         };
         self.reserve_existing(table, index, key)?;
         let Some(id) = self.load_existing(table, index, key, existing)? else { return Ok(()) };
         if state.touched.contains(&id) {
             return Err(twice());
+        }
+        for (slot, expr) in computed {
+            self.frame[*slot] = self.eval(expr)?;
         }
         if let Some(filter) = filter
             && !self.holds(filter)?
@@ -70,6 +74,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             state.touched.insert(row);
         }
         self.note_update(&insert.table, &insert.checks, &old, &new)?;
+        self.check_views(table, &insert.checks, &insert.row)?;
         if let Some(triggers) = triggers {
             self.fire_after(triggers, &insert.table, Some(&old), Some(&new))?;
         }

@@ -15,7 +15,7 @@ use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 
 /// What RETURNING reads besides the row that is written.
-fn others(returning: Option<&[Expr]>, own: &[&[Slot]]) -> Vec<Slot> {
+pub(super) fn others(returning: Option<&[Expr]>, own: &[&[Slot]]) -> Vec<Slot> {
     let mut slots = Vec::new();
     for expr in returning.into_iter().flatten() {
         expr.slots(&mut |slot| {
@@ -74,6 +74,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             let new = self.copy(&update.row);
             self.change_row(table, change.row, &update.columns, &update.projection, change.old, &new)?;
             self.note_update(table, &update.checks, change.old, &new)?;
+            self.check_views(table, &update.checks, &update.row)?;
             self.fire_after(triggers, table, Some(change.old), Some(&new))?;
             self.wrote(table.desc.oid, Write::Update);
             self.returning(update.returning.as_deref(), &update.returning_slots, next)?;

@@ -29,6 +29,9 @@ fn needs_old(update: &Update) -> bool {
 
 impl<'a, W: Worker> Exec<'a, W> {
     pub(super) fn update(&mut self, update: &Update, next: Next<'_, 'a, W>) -> Result<()> {
+        if update.instead {
+            return self.update_instead(update, next);
+        }
         if let Some(triggers) = update.triggers.as_deref().filter(|triggers| triggers.see_rows()) {
             return self.update_triggered(update, triggers, next);
         }
@@ -67,6 +70,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 done
             };
             exec.updated(table, done, &update.row)?;
+            exec.check_views(table, &update.checks, &update.row)?;
             if needs_old {
                 let (old, new) = (exec.copy(&update.old), exec.copy(&update.row));
                 exec.note_update(&update.table, &update.checks, &old, &new)?;
@@ -94,6 +98,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             exec.new_row(update)?;
             exec.check_update(update, row)?;
+            exec.check_views(table, &update.checks, &update.row)?;
             let slots = old.iter().chain(&update.row);
             let mut values = Vec::with_capacity(finding.width());
             values.extend(slots.map(|&slot| exec.frame[slot].clone()));

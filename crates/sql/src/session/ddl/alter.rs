@@ -5,25 +5,19 @@ mod constraint;
 mod own;
 
 use super::super::Session;
-use super::create::view_option;
 use super::owner::owner_name;
 use super::rebuild::check_limits;
-use super::sequence::next_of;
 use super::{new_name, position};
 use crate::api::Tag;
-use crate::bind::names::{find_relation, fold, shown, split};
+use crate::bind::names::{fold, shown, split};
 use crate::parse::alter_table;
-use crate::parse::alter_view::{AlterView, ViewChange};
-use crate::parse::lex::quoted;
 use crate::parse::roles::RoleName;
 use crate::plan::BoundTable;
 use constraint::no_constraint;
 use scaledb_catalog::{Catalog, Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
-use sqlparser::ast::{
-    AlterIndexOperation, AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind, Statement,
-};
+use sqlparser::ast::{AlterIndexOperation, AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind};
 use std::sync::Arc;
 
 impl<E: Engine> Session<E> {
@@ -146,67 +140,30 @@ impl<E: Engine> Session<E> {
                 let (RenameTableNameKind::To(name) | RenameTableNameKind::As(name)) = table_name;
                 self.rename_other(relation, split(name)?.1)
             }
+            AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
+                match self.state.catalog.get(relation.oid()).cloned() {
+                    Some(Relation::View(view)) => {
+                        self.rename_column_of_view(&view, &fold(old_column_name), &new_name(new_column_name))
+                    }
+                    _ => Err(SqlError::unsupported("this change is not supported")),
+                }
+            }
+            AlterTableOperation::AlterColumn { column_name, op } => {
+                use sqlparser::ast::AlterColumnOperation as Op;
+                let default = match op {
+                    Op::SetDefault { value } if crate::parse::marked::dropped(value).is_none() => Some(value),
+                    Op::DropDefault => None,
+                    _ => return Err(SqlError::unsupported("this change is not supported")),
+                };
+                match self.state.catalog.get(relation.oid()).cloned() {
+                    Some(Relation::View(view)) => {
+                        self.set_default_of_view(&view, &fold(column_name), default)
+                    }
+                    _ => Err(SqlError::unsupported("this change is not supported")),
+                }
+            }
             _ => Err(SqlError::unsupported("this change is not supported")),
         }
-    }
-
-    /// ALTER VIEW.
-    ///
-    /// # Errors
-    /// 42P01, 42809 for what is no view, 42501, 42P07; 22023 for an option that there is not.
-    pub(in crate::session) fn alter_view(&mut self, alter: &AlterView) -> Result<Tag> {
-        let tag = Tag::plain("ALTER VIEW");
-        self.begin_change()?;
-        let (schema, name) = (alter.name.0.as_deref(), &alter.name.1);
-        let found = find_relation(&self.state.catalog, &self.state.path, schema, name).cloned();
-        let view = match &found {
-            Some(Relation::View(view)) => view,
-            Some(_) => {
-                let what = format!("\"{name}\" is not a view");
-                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
-            }
-            None => {
-                let what = format!("relation \"{}\" does not exist", shown(schema, name));
-                if !alter.if_exists {
-                    return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
-                }
-                self.skip(&format!("{what}, skipping"), SqlState::UNDEFINED_TABLE);
-                return Ok(tag);
-            }
-        };
-        let relation = Relation::View(view.clone());
-        if !matches!(alter.change, ViewChange::Owner(_)) {
-            self.state.check_owner(view.oid)?;
-        }
-        match &alter.change {
-            ViewChange::Owner(owner) => self.set_owner_of(&relation, owner)?,
-            ViewChange::Rename(name) => {
-                let named = format!("{}.{}", quoted(&view.schema), quoted(&view.name));
-                let text = format!("ALTER TABLE {named} RENAME TO {}", quoted(name));
-                let Statement::AlterTable(renames) = crate::parse::statement(&text)? else {
-                    return Err(SqlError::internal("another statement"));
-                };
-                self.alter_table(&renames)?;
-            }
-            ViewChange::Set(_) | ViewChange::Reset(_) => {
-                let mut changed = (**view).clone();
-                match &alter.change {
-                    ViewChange::Set(options) => {
-                        for (name, value) in options {
-                            if let Some(on) = view_option(name, value)? {
-                                changed.security_invoker = on;
-                            }
-                        }
-                    }
-                    ViewChange::Reset(names) => {
-                        changed.security_invoker &= !names.iter().any(|name| name == "security_invoker");
-                    }
-                    _ => {}
-                }
-                self.put(Relation::View(Arc::new(changed)))?;
-            }
-        }
-        Ok(tag)
     }
 
     /// Gives a sequence or a view another name.
@@ -217,10 +174,7 @@ impl<E: Engine> Session<E> {
             Relation::Sequence(s) => {
                 let mut s = (**s).clone();
                 s.name = name;
-                for (mut desc, at) in self.defaults_of(s.oid) {
-                    desc.columns[at].default = Some(next_of(&s));
-                    self.put(Relation::Table(Arc::new(desc)))?;
-                }
+                self.let_defaults_follow(&s)?;
                 Relation::Sequence(Arc::new(s))
             }
             Relation::View(v) => {

@@ -2,7 +2,7 @@
 
 use super::super::Session;
 use crate::parse::lex::{Lexer, name_of};
-use scaledb_catalog::{RoutineDesc, TableDesc};
+use scaledb_catalog::{RoutineDesc, TableDesc, TriggerDesc};
 use scaledb_engine::Engine;
 use scaledb_types::Result;
 use std::sync::Arc;
@@ -30,8 +30,44 @@ impl<E: Engine> Session<E> {
         })
     }
 
-    /// What calls a routine, of the constraints, generated columns and indexes of a table, if something does.
-    pub(super) fn kept_call(&self, table: &Arc<TableDesc>, desc: &RoutineDesc) -> Result<Option<String>> {
+    /// What calls a routine and would not go with it: constraints, generated columns and indexes of tables, conditions
+    /// of triggers, defaults of parameters, and what domains demand.
+    pub(super) fn kept_calls(&self, desc: &RoutineDesc) -> Result<Vec<String>> {
+        let mut users = Vec::new();
+        for table in self.state.catalog.tables() {
+            self.calls_of_table(table, desc, &mut users)?;
+        }
+        // these are few, so that a name is enough
+        for table in self.state.catalog.triggering() {
+            let calls = |trigger: &&TriggerDesc| {
+                trigger.function != desc.oid
+                    && trigger.condition.as_ref().is_some_and(|text| has_name(text, desc))
+            };
+            let kind = if self.state.catalog.table(table.oid).is_some() { "table" } else { "view" };
+            let named = |trigger: &TriggerDesc| format!("trigger {} on {kind} {}", trigger.name, table.name);
+            users.extend(table.triggers.iter().filter(calls).map(named));
+        }
+        for routine in self.state.catalog.routines().filter(|routine| routine.oid != desc.oid) {
+            let mut defaults = routine.parameters.iter().filter_map(|parameter| parameter.default.as_deref());
+            if defaults.any(|text| has_name(text, desc)) {
+                users.push(format!("{} {}", routine.kind.word(), self.signature_of(routine)));
+            }
+        }
+        for domain in self.state.catalog.domains() {
+            let checks = domain.checks.iter().map(|check| check.expression.as_str());
+            if checks.chain(domain.default.as_deref()).any(|text| has_name(text, desc)) {
+                users.push(format!("type {}", domain.name));
+            }
+        }
+        Ok(users)
+    }
+
+    fn calls_of_table(
+        &self,
+        table: &Arc<TableDesc>,
+        desc: &RoutineDesc,
+        users: &mut Vec<String>,
+    ) -> Result<()> {
         let mut texts: Vec<(String, &str)> = Vec::new();
         for check in &table.checks {
             texts.push((format!("constraint {} on table {}", check.name, table.name), &check.expression));
@@ -48,7 +84,7 @@ impl<E: Engine> Session<E> {
         }
         texts.retain(|(_, text)| has_name(text, desc));
         if texts.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         let bound = self.unmade(table)?;
         for (user, text) in texts {
@@ -58,9 +94,9 @@ impl<E: Engine> Session<E> {
                 Ok(binder.relations.contains(&desc.oid))
             })?;
             if calls {
-                return Ok(Some(user));
+                users.push(user);
             }
         }
-        Ok(None)
+        Ok(())
     }
 }

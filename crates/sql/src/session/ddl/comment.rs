@@ -70,6 +70,16 @@ impl<E: Engine> Session<E> {
                 self.comment_on_routine(*kinds, routine, comment.text.as_deref())?;
                 return Ok(Tag::plain("COMMENT"));
             }
+            Subject::Domain { name, constraint } => {
+                self.begin_change()?;
+                self.comment_on_domain(name, constraint.as_deref(), comment.text.as_deref())?;
+                return Ok(Tag::plain("COMMENT"));
+            }
+            Subject::Type(name) if self.is_domain(name) => {
+                self.begin_change()?;
+                self.comment_on_domain(name, None, comment.text.as_deref())?;
+                return Ok(Tag::plain("COMMENT"));
+            }
             Subject::Trigger { name, schema, table } => {
                 self.begin_change()?;
                 self.comment_on_trigger(name, &(schema.clone(), table.clone()), comment.text.as_deref())?;
@@ -89,8 +99,8 @@ impl<E: Engine> Session<E> {
                 self.comment_on_extension(name, comment.text.as_deref())?;
                 return Ok(Tag::plain("COMMENT"));
             }
-            Subject::Other => {
-                let what = "comments are kept for tables, views, sequences, indexes, columns, constraints, functions, triggers and roles only";
+            Subject::Other | Subject::Type(_) => {
+                let what = "comments are kept for tables, views, sequences, indexes, columns, constraints, domains, functions, triggers and roles only";
                 self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
                 return Ok(Tag::plain("COMMENT"));
             }

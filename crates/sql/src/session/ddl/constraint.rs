@@ -8,8 +8,7 @@ use crate::bind::mentioned::mentioned;
 use crate::bind::names::{fold, is_temporary};
 use crate::parse::exclude::exclusion_of;
 use crate::parse::marked::sets_columns;
-use crate::plan::place::Places;
-use crate::plan::{BoundTable, column_type, column_types};
+use crate::plan::{BoundTable, column_type};
 use crate::system::printed::sequence_of;
 use scaledb_catalog::{
     Action, Catalog, CheckDesc, ForeignKeyDesc, IndexDesc, Initially, KeyColumn, PrimaryKeyDesc, TableDesc,
@@ -228,23 +227,7 @@ impl<E: Engine> Session<E> {
 
     /// A table that the engine may not have made yet: any of its tables does, for no rows are read.
     pub(super) fn unmade(&self, desc: &TableDesc) -> Result<BoundTable> {
-        let types = column_types(&self.state.catalog, desc)?;
-        let info = Arc::new(scaledb_engine::TableInfo {
-            id: scaledb_base::TableId(0),
-            name: String::new(),
-            schema: super::super::state::engine_def(&self.state.catalog, desc)?.schema,
-            indexes: Vec::new(),
-        });
-        let places = Places::as_made(types.len(), &info.schema);
-        Ok(BoundTable {
-            desc: Arc::new(desc.clone()),
-            info,
-            types,
-            primary: Vec::new(),
-            secondary: Vec::new(),
-            key_columns: Vec::new(),
-            places,
-        })
+        crate::bind::Lookup::unmade(&self.state, desc)
     }
 
     fn foreign_key(&mut self, desc: &mut TableDesc, key: &ForeignKeyConstraint) -> Result<()> {

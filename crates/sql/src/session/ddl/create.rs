@@ -1,7 +1,6 @@
 //! CREATE TABLE, INDEX, VIEW.
 
 use super::super::Session;
-use super::definition::Definition;
 use super::generated::unqualified;
 use super::sequence::{new_sequence, next_of};
 use super::spread::Asked;
@@ -11,12 +10,12 @@ use crate::bind::names::{check_database, fold, is_temporary, split};
 use crate::parse::like::like_of;
 use crate::parse::sequence::split_name;
 use crate::parse::{self, create_as};
-use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, TableDesc, ViewDesc};
+use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
-    self, ColumnDef, ColumnOption, CreateIndex, CreateTable, CreateView, DataType, Expr as Ast, GeneratedAs,
-    ObjectName, SequenceOptions, Statement,
+    self, ColumnDef, ColumnOption, CreateIndex, CreateTable, DataType, Expr as Ast, GeneratedAs, ObjectName,
+    SequenceOptions, Statement,
 };
 use std::sync::Arc;
 
@@ -147,7 +146,7 @@ impl<E: Engine> Session<E> {
                 return Err(pseudo_type(&name, column.ty));
             }
             let attnum = desc.next_attnum;
-            desc.columns.push(ColumnDesc::new(name, attnum, column.ty.oid(), column.ty.typmod));
+            desc.columns.push(ColumnDesc::new(name, attnum, column.ty.oid(), column.ty.modifier()));
             desc.next_attnum += 1;
         }
         if create.columns.len() > columns.len() {
@@ -195,7 +194,7 @@ impl<E: Engine> Session<E> {
             name: name.clone(),
             attnum: desc.next_attnum,
             type_oid: ty.oid(),
-            typmod: ty.typmod,
+            typmod: ty.modifier(),
             not_null: false,
             default: None,
             identity: None,
@@ -220,7 +219,9 @@ impl<E: Engine> Session<E> {
                 ColumnOption::Default(_) if described.default.is_some() => {
                     return twice("multiple default values");
                 }
-                ColumnOption::Default(expr) => described.default = self.kept_default(described.typmod, expr),
+                ColumnOption::Default(expr) => {
+                    described.default = self.kept_default(&described, expr);
+                }
                 ColumnOption::Generated { generated_as, sequence_options, generation_expr: None, .. } => {
                     if described.identity.is_some() {
                         return twice("multiple identity specifications");
@@ -322,71 +323,6 @@ impl<E: Engine> Session<E> {
         self.make_owned(desc, Owned { column: column.to_owned(), ty, options: options.to_vec() })
     }
 
-    pub(super) fn create_view(&mut self, create: &CreateView) -> Result<Tag> {
-        if create.materialized {
-            // OR REPLACE and TEMPORARY are not for those
-            let what = "syntax error at or near \"MATERIALIZED\"";
-            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
-        }
-        let text = create.query.to_string();
-        let compiled = self.compile(&text, &[])?;
-        let crate::plan::cache::Action::Plan(plan) = &compiled.action else {
-            return Err(SqlError::unsupported("views must not contain SELECT INTO"));
-        };
-        if create.columns.len() > compiled.columns.iter().flatten().count() {
-            let what = "CREATE VIEW specifies more column names than columns";
-            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
-        }
-        check_database(&create.name, Some(&self.state.database_name))?;
-        let (schema, name) = split(&create.name)?;
-        let of_temporary = self.is_of_temporary(plan);
-        if of_temporary && !create.temporary {
-            self.skip(&format!("view \"{name}\" will be a temporary view"), SqlState::WARNING);
-        }
-        let schema = self.schema_for(schema, create.temporary || of_temporary)?;
-        self.begin_change()?;
-        let mut oid = self.state.shared.new_oid();
-        let mut comments = Vec::new();
-        let mut replaced = None;
-        if self.state.catalog.is_taken(&schema, &name) {
-            match self.state.catalog.lookup(&schema, &name) {
-                Some(Relation::View(view)) if create.or_replace => {
-                    self.state.check_owner(view.oid)?;
-                    oid = view.oid;
-                    comments.clone_from(&view.comments);
-                    replaced = Some(view.clone());
-                }
-                Some(_) if create.or_replace => {
-                    let what = format!("\"{name}\" is not a view");
-                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
-                }
-                _ if create.if_not_exists => return Ok(Tag::plain("CREATE VIEW")),
-                _ => return Err(self.name_is_taken(&schema, &name)),
-            }
-        }
-        let mut columns: Vec<(String, u32, i32)> = Vec::new();
-        for (number, column) in compiled.columns.iter().flatten().enumerate() {
-            let name = create.columns.get(number).map_or_else(|| column.name.clone(), |c| new_name(&c.name));
-            if columns.iter().any(|(known, ..)| *known == name) {
-                let what = format!("column \"{name}\" specified more than once");
-                return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
-            }
-            if column.ty.base == Base::Record {
-                return Err(pseudo_type(&name, column.ty));
-            }
-            columns.push((name, column.ty.oid(), column.ty.typmod));
-        }
-        if let Some(replaced) = replaced {
-            may_replace(&replaced.columns, &columns)?;
-        }
-        let Definition { query, uses, path, known } = self.definition(&text, plan, &schema);
-        let security_invoker = security_invoker(&create.options)?;
-        let view =
-            ViewDesc { oid, schema, name, columns, query, uses, path, known, security_invoker, comments };
-        self.put(Relation::View(Arc::new(view)))?;
-        Ok(Tag::plain("CREATE VIEW"))
-    }
-
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<Tag> {
         match &create.using {
             // what hash indexes do, ordered ones do, too
@@ -483,30 +419,10 @@ fn is_serial(ty: &DataType) -> bool {
     matches!(name.as_str(), "serial" | "serial4" | "bigserial" | "serial8" | "smallserial" | "serial2")
 }
 
-/// Whether a view may have these columns instead of others: queries of other views may name them.
-///
-/// # Errors
 /// 42P16 for a type that no column has.
 pub(super) fn pseudo_type(column: &str, ty: Type) -> SqlError {
     let what = format!("column \"{column}\" has pseudo-type {}", ty.sql_name());
     SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what)
-}
-
-/// 42P16 unless they are the same, and new ones behind them.
-fn may_replace(old: &[(String, u32, i32)], new: &[(String, u32, i32)]) -> Result<()> {
-    let invalid = |what: String| Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
-    if new.len() < old.len() {
-        return invalid("cannot drop columns from view".to_owned());
-    }
-    for ((before, oid, typmod), (after, new_oid, new_typmod)) in old.iter().zip(new) {
-        if before != after {
-            return invalid(format!("cannot change name of view column \"{before}\" to \"{after}\""));
-        }
-        if (oid, typmod) != (new_oid, new_typmod) {
-            return invalid(format!("cannot change data type of view column \"{before}\""));
-        }
-    }
-    Ok(())
 }
 
 /// An identity column counts in an integer type.
@@ -514,55 +430,10 @@ fn may_replace(old: &[(String, u32, i32)], new: &[(String, u32, i32)]) -> Result
 /// # Errors
 /// 22023.
 pub(super) fn check_identity_type(ty: Type) -> Result<()> {
-    if matches!(ty.base, Base::Int2 | Base::Int4 | Base::Int8) && !ty.array {
+    if matches!(ty.base, Base::Int2 | Base::Int4 | Base::Int8) && !ty.array && ty.domain.is_none() {
         return Ok(());
     }
     Err(SqlError::invalid_parameter("identity column type must be smallint, integer, or bigint"))
-}
-
-/// Whether those who read a view need privileges on what it reads: WITH (security_invoker).
-///
-/// # Errors
-/// As [`view_option`].
-fn security_invoker(options: &ast::CreateTableOptions) -> Result<bool> {
-    let ast::CreateTableOptions::With(options) = options else { return Ok(false) };
-    let mut invoker = false;
-    for option in options {
-        let ast::SqlOption::KeyValue { key, value } = option else {
-            return Err(SqlError::unsupported("this option of a view is not supported"));
-        };
-        let value = value.to_string().trim_matches('\'').to_lowercase();
-        invoker = view_option(&crate::bind::names::fold(key), &value)?.unwrap_or(invoker);
-    }
-    Ok(invoker)
-}
-
-/// What an option of a view says of `security_invoker`, if it is that.
-///
-/// # Errors
-/// 22023 for an option that there is not, 0A000 for one that is not supported.
-pub(super) fn view_option(name: &str, value: &str) -> Result<Option<bool>> {
-    if name == "check_option" {
-        return Err(SqlError::unsupported("views cannot be written to"));
-    }
-    let on = match value {
-        "true" | "on" | "1" | "yes" => true,
-        "false" | "off" | "0" | "no" => false,
-        _ => {
-            let what = format!("invalid value for boolean option \"{name}\": {value}");
-            return Err(SqlError::invalid_parameter(what));
-        }
-    };
-    match name {
-        "security_invoker" => Ok(Some(on)),
-        "security_barrier" if !on => Ok(None),
-        "security_barrier" => {
-            let what = "views that are security barriers are not supported";
-            Err(SqlError::unsupported(what)
-                .detail("Conditions of the query may be evaluated before those of the view."))
-        }
-        _ => Err(SqlError::invalid_parameter(format!("unrecognized parameter \"{name}\""))),
-    }
 }
 
 /// # Errors

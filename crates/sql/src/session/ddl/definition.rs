@@ -84,7 +84,7 @@ impl<E: Engine> Session<E> {
         let Some(Meaning { columns, named, .. }) = meaning else { return false };
         // types and routines are among them that expressions of tables name, as the condition of an index does
         let catalog = &self.state.catalog;
-        let other = |oid: u32| catalog.enum_of(oid).is_some() || catalog.routine(oid).is_some();
+        let other = |oid: u32| catalog.own_type(oid).is_some() || catalog.routine(oid).is_some();
         let named: BTreeSet<u32> = named.into_iter().filter(|oid| *oid != view.oid && !other(*oid)).collect();
         columns.into_iter().eq(view.columns.iter().map(|(_, oid, typmod)| (*oid, *typmod)))
             && named == view.uses.iter().copied().filter(|oid| !other(*oid)).collect()
@@ -96,7 +96,7 @@ impl<E: Engine> Session<E> {
         let compiled = self.compile(&text, &[]).ok()?;
         let Action::Plan(plan) = &compiled.action else { return None };
         let named = plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied());
-        let columns = compiled.columns.iter().flatten().map(|column| (column.ty.oid(), column.ty.typmod));
+        let columns = compiled.columns.iter().flatten().map(|column| (column.ty.oid(), column.ty.modifier()));
         Some(Meaning { columns: columns.collect(), named: named.collect(), noted: Vec::new() })
     }
 
@@ -113,7 +113,7 @@ impl<E: Engine> Session<E> {
                 ty if ty.base == Base::Unknown => Type::TEXT,
                 ty => ty,
             });
-            let columns = columns.map(|ty| (ty.oid(), ty.typmod)).collect();
+            let columns = columns.map(|ty| (ty.oid(), ty.modifier())).collect();
             Some(Meaning { columns, named: named.collect(), noted })
         })
     }

@@ -98,8 +98,16 @@ fn is_exact(ty: Type) -> bool {
             | Base::Varchar
             | Base::Date
             | Base::Timestamp
+            | Base::Timetz
+            | Base::Money
+            | Base::Bit
+            | Base::Varbit
             | Base::Timestamptz
             | Base::Uuid
+            | Base::Inet
+            | Base::Cidr
+            | Base::Macaddr
+            | Base::Macaddr8
             | Base::Bytea
             | Base::Enum(_)
     );

@@ -5,8 +5,7 @@ use super::alter::depends;
 use crate::api::{Severity, Tag};
 use crate::bind::names::{find_relation, is_schema, parse_type, shown, split};
 use crate::exec::context::Host;
-use crate::parse::absent::{Absent, DropAbsent, Other, there};
-use crate::parse::lex::quoted;
+use crate::parse::absent::{Absent, DropAbsent, there};
 use crate::parse::marked;
 use crate::plan::BoundTable;
 use scaledb_catalog::{ObjectKind, Privileges, Relation, Returned, TriggerTiming};
@@ -143,16 +142,11 @@ impl<E: Engine> Session<E> {
             return Ok(format!("relation \"{}\" does not exist", shown(schema.as_deref(), name)));
         }
         let schema = object.schema.as_deref();
-        match &object.other {
-            Some((Other::Relation, name)) if find_relation(catalog, path, schema, name).is_some() => {
-                let what = format!("\"{name}\" is not a foreign table");
-                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
-            }
-            Some((Other::Type, name)) if parse_type(catalog, path, &quoted_name(schema, name)).is_ok() => {
-                let what = format!("\"{name}\" is not a domain");
-                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
-            }
-            _ => {}
+        if let Some(name) = &object.other
+            && find_relation(catalog, path, schema, name).is_some()
+        {
+            let what = format!("\"{name}\" is not a foreign table");
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
         }
         let ends = object.what.contains("does not exist");
         Ok(if ends { object.what.clone() } else { format!("{} does not exist", object.what) })
@@ -258,16 +252,16 @@ impl<E: Engine> Session<E> {
         cascaded: &mut Vec<String>,
     ) -> Result<()> {
         let gone = |oid: u32| with.is_some_and(|(of, all)| of.oid() == oid || all.contains(&oid));
-        while let Some((mut desc, at)) =
-            self.defaults_of(sequence).into_iter().find(|(desc, _)| !gone(desc.oid))
+        while let Some((desc, at)) = self.defaults_of(sequence).into_iter().find(|(desc, _)| !gone(desc.oid))
         {
-            let user = format!("default value for column {} of table {}", desc.columns[at].name, desc.name);
+            let kind = self.state.catalog.get(desc.oid).map_or("table", Relation::kind);
+            let column = &desc.columns[at].name;
+            let user = format!("default value for column {column} of {kind} {}", desc.name);
             if !cascade {
                 return Err(depends(what, &user));
             }
             cascaded.push(user);
-            desc.columns[at].default = None;
-            self.put(Relation::Table(Arc::new(desc)))?;
+            self.put_default(desc, at, None)?;
         }
         Ok(())
     }
@@ -449,9 +443,4 @@ impl<E: Engine> Session<E> {
             .and_then(|()| rows.iter().try_for_each(|&row| worker.delete_at(table.info.id, row).map(|_| ())));
         deleted.map_err(|error| self.state.engine_error(error))
     }
-}
-
-/// A name with its schema, if it has one, as statements can have it.
-fn quoted_name(schema: Option<&str>, name: &str) -> String {
-    schema.map_or_else(|| quoted(name), |schema| format!("{}.{}", quoted(schema), quoted(name)))
 }

@@ -213,7 +213,7 @@ impl<E: Engine> Session<E> {
         cascade: bool,
         cascaded: &mut Vec<String>,
     ) -> Result<()> {
-        let mut users = if cascade { Vec::new() } else { self.kept_calls(desc)? };
+        let mut users = if cascade { Vec::new() } else { self.calls_of_members(desc)? };
         if users.is_empty() {
             users = self.remove_extension(desc)?;
         }
@@ -244,16 +244,13 @@ impl<E: Engine> Session<E> {
         Ok(users)
     }
 
-    /// What of tables needs members of an extension and does not go by itself, and which member it needs.
-    fn kept_calls(&self, desc: &ExtensionDesc) -> Result<Vec<(String, String)>> {
+    /// What needs members of an extension and does not go with them, and which member it needs.
+    fn calls_of_members(&self, desc: &ExtensionDesc) -> Result<Vec<(String, String)>> {
         let mut users = Vec::new();
         let members = desc.members.iter().filter_map(|member| self.state.catalog.routine(*member));
         for routine in members {
-            for table in self.state.catalog.tables() {
-                if let Some(user) = self.kept_call(table, routine)? {
-                    users.push((user, format!("function {}", self.signature_of(routine))));
-                }
-            }
+            let named = format!("function {}", self.signature_of(routine));
+            users.extend(self.kept_calls(routine)?.into_iter().map(|user| (user, named.clone())));
         }
         Ok(users)
     }

@@ -283,6 +283,7 @@ impl<E: Engine> Session<E> {
                 let one = |name: &String| {
                     let ty = parse_type(catalog, &self.state.path, name)?;
                     Ok(match ty.base {
+                        _ if ty.as_domain().is_some() => ty.oid(),
                         Base::Enum(definition) if !ty.array => definition.oid(),
                         _ if ty.array => {
                             let what = "cannot set privileges of array types";
@@ -390,8 +391,8 @@ impl<E: Engine> Session<E> {
         if let Some(desc) = catalog.routine(object) {
             return desc.name.clone();
         }
-        if let Some(desc) = catalog.enum_of(object) {
-            return desc.name.clone();
+        if let Some((_, name)) = catalog.own_type(object) {
+            return name.to_owned();
         }
         if catalog.is_database(object) {
             return self.state.name_of_database(object);

@@ -5,11 +5,11 @@
 //! their schema before they are kept. (The relations that views read are found otherwise: see `bind::names::Naming`.)
 
 use super::super::Session;
-use crate::bind::names::{find_enum, find_relation, split_text};
+use crate::bind::names::{find_own_type, find_relation, split_text};
 use crate::parse::lex::{Kind, name_of};
 use crate::parse::named::{Named, Tokens};
 use crate::parse::unmarked::unmarked;
-use scaledb_catalog::PUBLIC;
+use scaledb_catalog::{ColumnDesc, PUBLIC};
 use scaledb_engine::Engine;
 use sqlparser::ast::{Expr as Ast, Value as Literal};
 
@@ -19,15 +19,16 @@ impl<E: Engine> Session<E> {
         self.kept(text, true)
     }
 
-    /// The default of a column whose type has this modifier; NULL is what a column has without one. PostgreSQL keeps it
-    /// where the type has a length.
-    pub(super) fn kept_default(&self, typmod: i32, expr: &Ast) -> Option<String> {
+    /// The default of a column; NULL is what a column has without one. PostgreSQL keeps it where the type has a length,
+    /// and where it is a domain, which may have another default.
+    pub(super) fn kept_default(&self, column: &ColumnDesc, expr: &Ast) -> Option<String> {
         let mut bare = expr;
         while let Ast::Nested(inner) | Ast::Cast { expr: inner, .. } = bare {
             bare = inner;
         }
         let is_null = matches!(bare, Ast::Value(value) if value.value == Literal::Null);
-        (!is_null || typmod >= 0).then(|| self.kept_expression(&expr.to_string()))
+        let keeps = column.typmod >= 0 || self.state.catalog.domain_of(column.type_oid).is_some();
+        (!is_null || keeps).then(|| self.kept_expression(&expr.to_string()))
     }
 
     /// A query with the schemas of relations and types that literals in it name.
@@ -62,11 +63,12 @@ impl<E: Engine> Session<E> {
         unmarked(&out)
     }
 
-    /// The name of an enum type with its schema, unless that is `public`.
+    /// The name of an enum type or domain with its schema, unless that is `public`.
     fn schema_of_type(&self, name: &str) -> Option<String> {
-        let find = |name: &str| find_enum(&self.state.catalog, &self.state.path, None, name);
-        let desc = find(name).or_else(|| find(name.strip_prefix('_')?))?;
-        (desc.schema != PUBLIC).then(|| qualified(&desc.schema, name))
+        let find = |name: &str| find_own_type(&self.state.catalog, &self.state.path, None, name);
+        let (schema, _) =
+            self.state.catalog.own_type(find(name).or_else(|| find(name.strip_prefix('_')?))?)?;
+        (schema != PUBLIC).then(|| qualified(schema, name))
     }
 
     /// The name of a routine with its schema, unless that is `public`.
@@ -76,7 +78,7 @@ impl<E: Engine> Session<E> {
         (found.schema != PUBLIC).then(|| qualified(&found.schema, name))
     }
 
-    /// A literal that names a relation or an enum type, with its schema.
+    /// A literal that names a relation, an enum type or a domain, with its schema.
     fn with_schema(&self, named: Named, literal: &str) -> Option<String> {
         let (schema, name) = split_text(literal)?;
         if schema.is_some() {
@@ -88,10 +90,7 @@ impl<E: Engine> Session<E> {
                 let relation = find_relation(catalog, path, None, &name)?;
                 (relation.schema(), relation.name())
             }
-            Named::Type => {
-                let desc = find_enum(catalog, path, None, &name)?;
-                (desc.schema.as_str(), desc.name.as_str())
-            }
+            Named::Type => catalog.own_type(find_own_type(catalog, path, None, &name)?)?,
         };
         Some(format!("'{}'", qualified(schema, name).replace('\'', "''")))
     }

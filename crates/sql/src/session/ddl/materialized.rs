@@ -113,7 +113,7 @@ impl<E: Engine> Session<E> {
                 return Err(pseudo_type(&name, column.ty));
             }
             let attnum = desc.next_attnum;
-            desc.columns.push(ColumnDesc::new(name, attnum, column.ty.oid(), column.ty.typmod));
+            desc.columns.push(ColumnDesc::new(name, attnum, column.ty.oid(), column.ty.modifier()));
             desc.next_attnum += 1;
         }
         self.spread_materialized(&mut desc, create.options.as_deref())?;

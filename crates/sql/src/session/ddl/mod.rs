@@ -12,6 +12,7 @@ mod create;
 mod databases;
 mod definition;
 mod differences;
+mod domains;
 mod drop;
 mod enums;
 mod exclusion;
@@ -23,6 +24,7 @@ mod grants;
 mod kept;
 mod like;
 mod materialized;
+mod own_types;
 mod owner;
 mod partial;
 mod rebuild;
@@ -33,6 +35,7 @@ mod schemas;
 mod sequence;
 mod spread;
 mod triggers;
+mod view;
 
 use super::Session;
 use crate::api::{Severity, Tag};
@@ -40,7 +43,7 @@ use crate::bind::names::{
     check_database, data_type, find_relation, fold, is_schema, is_temporary, no_schema, own_schema, split,
     temporary_schema,
 };
-use crate::parse::lex::MAX_NAME;
+use crate::parse::lex::{MAX_NAME, cut};
 use crate::plan::BoundTable;
 use scaledb_catalog::{Catalog, Relation, TableDesc};
 use scaledb_engine::Engine;
@@ -237,7 +240,7 @@ impl<E: Engine> Session<E> {
 
     /// The answer to a name for a relation that something has.
     fn name_is_taken(&self, schema: &str, name: &str) -> SqlError {
-        if self.state.catalog.enum_named(schema, name).is_none() {
+        if self.state.catalog.own_type_named(schema, name).is_none() {
             let what = format!("relation \"{name}\" already exists");
             return SqlError::new(SqlState::DUPLICATE_TABLE, what);
         }
@@ -306,15 +309,7 @@ fn position(desc: &TableDesc, name: &str) -> Result<usize> {
 
 /// A name that is given to something.
 fn new_name(ident: &Ident) -> String {
-    cut(fold(ident))
-}
-
-/// A name that is no longer than names may be.
-fn cut(mut name: String) -> String {
-    while name.len() > MAX_NAME {
-        name.pop();
-    }
-    name
+    fold(ident)
 }
 
 /// The words that a statement begins with: `CREATE FUNCTION`.

@@ -199,6 +199,7 @@ impl<E: Engine> Session<E> {
             system: Vec::new(),
             scalar: false,
             own: false,
+            view: None,
             row_names: None,
         };
         binder.scope().tables.push(scope_table);

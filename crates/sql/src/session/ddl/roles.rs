@@ -1,6 +1,7 @@
 //! CREATE, ALTER and DROP ROLE; memberships; DROP OWNED and REASSIGN OWNED.
 
 use super::super::Session;
+use super::own_types::OwnType;
 use crate::api::{Severity, Tag};
 use crate::parse::roles::{RoleName, RoleOption, RoleStatement, reserved};
 use scaledb_catalog::{
@@ -419,8 +420,8 @@ impl<E: Engine> Session<E> {
             let word = desc.kind.word();
             return format!("{word} {}", seen(&desc.schema, &self.signature_of(desc)));
         }
-        if let Some(desc) = catalog.enum_of(object) {
-            return format!("type {}", seen(&desc.schema, &desc.name));
+        if let Some((schema, name)) = catalog.own_type(object) {
+            return format!("type {}", seen(schema, name));
         }
         if let Some(desc) = catalog.extension_of_oid(object) {
             return format!("extension {}", desc.name);
@@ -467,7 +468,7 @@ impl<E: Engine> Session<E> {
         let together: Vec<u32> = owned.iter().map(|(_, object)| *object).collect();
         let mut cascaded = Vec::new();
         // what is in a schema goes before it
-        let mut schemas = Vec::new();
+        let (mut schemas, mut types) = (Vec::new(), Vec::new());
         for (_, object) in &owned {
             if let Some(relation) = self.state.catalog.get(*object).cloned() {
                 let part = matches!(&relation, Relation::Sequence(s) if s.owned_by.is_some());
@@ -476,14 +477,15 @@ impl<E: Engine> Session<E> {
                 }
             } else if let Some(desc) = self.state.catalog.routine(*object).cloned() {
                 self.drop_routine(&desc, cascade, &mut cascaded)?;
-            } else if let Some(desc) = self.state.catalog.enum_of(*object).cloned() {
-                self.drop_enum(&desc, cascade, &mut cascaded)?;
+            } else if let Some(own) = OwnType::of(&self.state.catalog, *object) {
+                types.push(own);
             } else if let Some(desc) = self.state.catalog.extension_of_oid(*object).cloned() {
                 self.drop_extension(&desc, cascade, &mut cascaded)?;
             } else if let Some(name) = self.state.catalog.schema_of(*object) {
                 schemas.push(name);
             }
         }
+        self.drop_types_together(types, cascade, &mut cascaded)?;
         for name in schemas {
             self.empty_schema(&name, cascade, &mut cascaded)?;
             self.edit_catalog(|catalog| catalog.remove_schema(&name));
@@ -603,7 +605,7 @@ pub(super) fn kind_of(catalog: &Catalog, object: u32) -> ObjectKind {
     match catalog.get(object) {
         Some(relation) => Catalog::kind_of_relation(relation),
         None if catalog.routine(object).is_some() => ObjectKind::Routine,
-        None if catalog.enum_of(object).is_some() => ObjectKind::Type,
+        None if catalog.own_type(object).is_some() => ObjectKind::Type,
         None if catalog.is_database(object) => ObjectKind::Database,
         None => ObjectKind::Schema,
     }

@@ -11,7 +11,7 @@ use crate::parse::routine::{
 use crate::routine::{Names, Piece, Returns, Wanted, load, type_of_column};
 use scaledb_catalog::{
     Language, ObjectKind, ParameterDesc, ParameterMode, Relation, Returned, RoutineDesc, RoutineKind,
-    TableDesc, Volatility,
+    TableDesc, ViewDesc, Volatility,
 };
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, find_cast};
@@ -142,10 +142,11 @@ impl<E: Engine> Session<E> {
                 names.push(table);
             }
             names.extend(split_text(last).map(|(_, name)| name));
-            return type_of_column(&self.state.catalog, &self.state.path, &names).map(Type::plain);
+            let ty = type_of_column(&self.state.catalog, &self.state.path, &names)?;
+            return Ok(ty.with_typmod(-1));
         }
         // modifiers of parameters and results say nothing
-        parse_type(&self.state.catalog, &self.state.path, text).map(Type::plain)
+        Ok(parse_type(&self.state.catalog, &self.state.path, text)?.with_typmod(-1))
     }
 
     /// The name and the type of a parameter: its first word may be either.
@@ -406,16 +407,19 @@ impl<E: Engine> Session<E> {
             return Ok(());
         }
         let what = format!("{} {}", desc.kind.word(), self.signature_of(desc));
+        if let Some(user) = self.kept_calls(desc)?.first() {
+            return Err(match cascade {
+                false => depends(&what, user),
+                true => {
+                    let what = format!("{user} would have to go with {what}, which is not supported");
+                    SqlError::unsupported(what).hint("Drop it before.")
+                }
+            });
+        }
+        for view in self.state.catalog.views().cloned().collect::<Vec<_>>() {
+            self.drop_calls_of_view(&view, desc, (&what, cascade), cascaded)?;
+        }
         for table in self.state.catalog.tables().cloned().collect::<Vec<_>>() {
-            if let Some(user) = self.kept_call(&table, desc)? {
-                return Err(match cascade {
-                    false => depends(&what, &user),
-                    true => SqlError::unsupported(format!(
-                        "{user} would have to go with {what}, which is not supported"
-                    ))
-                    .hint("Drop it before."),
-                });
-            }
             let calls = |trigger: &&scaledb_catalog::TriggerDesc| trigger.function == desc.oid;
             let mut changed = (*table).clone();
             for trigger in table.triggers.iter().filter(calls) {
@@ -480,6 +484,36 @@ impl<E: Engine> Session<E> {
             self.drop_routine(&desc, true, cascaded)?;
         }
         Ok(())
+    }
+
+    /// Drops the triggers and defaults of a view that call a routine, or refuses to.
+    fn drop_calls_of_view(
+        &mut self,
+        view: &Arc<ViewDesc>,
+        desc: &RoutineDesc,
+        (what, cascade): (&str, bool),
+        cascaded: &mut Vec<String>,
+    ) -> Result<()> {
+        let mut changed = (**view).clone();
+        let called = view.triggers.iter().filter(|trigger| trigger.function == desc.oid);
+        let mut users: Vec<String> =
+            called.map(|trigger| format!("trigger {} on view {}", trigger.name, view.name)).collect();
+        changed.triggers.retain(|trigger| trigger.function != desc.oid);
+        let table = Arc::new(view.as_table());
+        for (number, _) in &view.defaults {
+            let at = usize::from(number.unsigned_abs()).saturating_sub(1);
+            if at < table.columns.len() && self.default_calls(&table, at, desc)? {
+                let column = &table.columns[at].name;
+                users.push(format!("default value for column {column} of view {}", view.name));
+                changed.defaults.retain(|(known, _)| known != number);
+            }
+        }
+        match users.first() {
+            None => return Ok(()),
+            Some(user) if !cascade => return Err(depends(what, user)),
+            Some(_) => cascaded.append(&mut users),
+        }
+        self.put(Relation::View(Arc::new(changed)))
     }
 
     /// The name of a routine with the types of its arguments: `f(integer)`.
@@ -602,20 +636,20 @@ impl<E: Engine> Session<E> {
         self.refuse_defaults(desc)
     }
 
-    /// As [`Self::refuse_named`], of the defaults of tables.
+    /// As [`Self::refuse_named`], of the defaults of tables, and what else they and domains are kept with.
     fn refuse_defaults(&self, desc: &RoutineDesc) -> Result<()> {
         let refused = |by: &str| {
             let what = format!("{by} would not mean the same: it names {}", self.signature_of(desc));
             SqlError::unsupported(what).hint("Drop it, make the change, and make it again.")
         };
+        if let Some(user) = self.kept_calls(desc)?.first() {
+            return Err(refused(user));
+        }
         for table in self.state.catalog.tables() {
             for position in 0..table.columns.len() {
                 if self.default_calls(table, position, desc)? {
                     return Err(refused(&format!("a default of table \"{}\"", table.name)));
                 }
-            }
-            if let Some(user) = self.kept_call(table, desc)? {
-                return Err(refused(&user));
             }
         }
         Ok(())

@@ -4,14 +4,16 @@
 //! put anew, like a relation that gets another name.
 
 use super::super::Session;
+use super::own_types::OwnType;
 use super::owner::owner_name;
-use super::sequence::next_of;
 use super::{MAX_NAME, new_name};
 use crate::api::Tag;
-use crate::bind::names::{find_enum, find_relation, is_schema, is_temporary, no_schema, own_schema, shown};
+use crate::bind::names::{
+    find_own_type, find_relation, is_schema, is_temporary, no_schema, own_schema, shown,
+};
 use crate::parse::lex::quoted;
 use crate::parse::set_schema::SetSchema;
-use scaledb_catalog::{EnumDesc, ObjectKind, PUBLIC, Privileges, Relation, SchemaDesc, TableDesc, ViewDesc};
+use scaledb_catalog::{ObjectKind, PUBLIC, Privileges, Relation, SchemaDesc, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{AlterSchema, AlterSchemaOperation, ObjectName, ObjectNamePart, Owner, SchemaName};
@@ -98,15 +100,15 @@ impl<E: Engine> Session<E> {
         let Some(desc) = self.state.catalog.schema_named(from).cloned() else {
             return Err(SqlError::unsupported(format!("schema \"{from}\" cannot be renamed")));
         };
-        let (relations, enums) = self.within(from);
+        let (relations, types) = self.within(from);
         let of_relations = relations.iter().map(Relation::oid);
-        let moved: Vec<u32> = of_relations.chain(enums.iter().map(|desc| desc.oid)).collect();
+        let moved: Vec<u32> = of_relations.chain(types.iter().map(OwnType::oid)).collect();
         let renamed = Arc::new(SchemaDesc { oid: desc.oid, name: to.to_owned() });
         self.edit_catalog(
             |catalog| if to == PUBLIC { catalog.put_public() } else { catalog.put_schema(renamed) },
         );
-        for desc in enums {
-            self.move_enum(&desc, to)?;
+        for own in types {
+            self.move_type(&own, to)?;
         }
         for relation in relations {
             self.move_relation(&relation, to)?;
@@ -156,7 +158,7 @@ impl<E: Engine> Session<E> {
         cascade: bool,
         cascaded: &mut Vec<String>,
     ) -> Result<()> {
-        let (relations, enums) = self.within(name);
+        let (relations, types) = self.within(name);
         // sequences of columns are parts of their tables
         let owned = |relation: &&Relation| matches!(relation, Relation::Sequence(s) if s.owned_by.is_some());
         let parts: Vec<&Relation> = relations.iter().filter(|relation| !owned(relation)).collect();
@@ -164,7 +166,7 @@ impl<E: Engine> Session<E> {
             .iter()
             .map(|relation| format!("{} {}", relation.kind(), self.seen(name, relation.name())))
             .collect();
-        named.extend(enums.iter().map(|desc| format!("type {}", self.seen(name, &desc.name))));
+        named.extend(types.iter().map(|own| format!("type {}", self.seen(name, own.name()))));
         let extensions: Vec<_> =
             self.state.catalog.extensions().filter(|desc| desc.schema == name).cloned().collect();
         named.extend(extensions.iter().map(|desc| format!("extension {}", quoted(&desc.name))));
@@ -195,8 +197,8 @@ impl<E: Engine> Session<E> {
         for relation in &relations {
             self.drop_relation(relation, &together, true, cascaded)?;
         }
-        for desc in &enums {
-            self.drop_enum(desc, true, cascaded)?;
+        for own in &types {
+            self.drop_type(own, true, cascaded)?;
         }
         Ok(())
     }
@@ -217,20 +219,13 @@ impl<E: Engine> Session<E> {
         self.begin_change()?;
         let to = self.existing_schema(&set.to)?;
         if set.kind.is_type() {
-            let found = find_enum(&self.state.catalog, &self.state.path, set.schema.as_deref(), &set.name);
-            let Some(desc) = found.cloned() else {
+            let catalog = &self.state.catalog;
+            let found = find_own_type(catalog, &self.state.path, set.schema.as_deref(), &set.name);
+            let Some(own) = found.and_then(|oid| OwnType::of(catalog, oid)) else {
                 let what = format!("type \"{}\" does not exist", shown(set.schema.as_deref(), &set.name));
                 return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
             };
-            self.state.check_owner(desc.oid)?;
-            if desc.schema != to {
-                if self.state.catalog.is_taken(&to, &desc.name) {
-                    let what = format!("type \"{}\" already exists in schema \"{to}\"", desc.name);
-                    return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
-                }
-                self.move_enum(&desc, &to)?;
-                self.check_kept(&[desc.oid])?;
-            }
+            self.set_schema_of_type(&own, &to)?;
             return Ok(tag);
         }
         let found = find_relation(&self.state.catalog, &self.state.path, set.schema.as_deref(), &set.name);
@@ -277,6 +272,23 @@ impl<E: Engine> Session<E> {
         Ok(tag)
     }
 
+    /// SET SCHEMA of an enum type or a domain.
+    ///
+    /// # Errors
+    /// 42501, 42710; 0A000 if a text that is kept names it.
+    pub(super) fn set_schema_of_type(&mut self, own: &OwnType, to: &str) -> Result<()> {
+        self.state.check_owner(own.oid())?;
+        if own.schema() == to {
+            return Ok(());
+        }
+        if self.state.catalog.is_taken(to, own.name()) {
+            let what = format!("type \"{}\" already exists in schema \"{to}\"", own.name());
+            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
+        }
+        self.move_type(own, to)?;
+        self.check_kept(&[own.oid()])
+    }
+
     /// # Errors
     /// 42P07 if something in a schema has the name of a relation, or of one of its indexes.
     fn check_room(&self, relation: &Relation, schema: &str) -> Result<()> {
@@ -295,7 +307,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// Lets views that name something find it in another schema, too. They find nothing else there: only what they use.
-    fn let_views_follow(&mut self, oid: u32, to: &str) -> Result<()> {
+    pub(super) fn let_views_follow(&mut self, oid: u32, to: &str) -> Result<()> {
         let follows =
             |view: &Arc<ViewDesc>| view.uses.contains(&oid) && !view.path.iter().any(|known| known == to);
         let views: Vec<Arc<ViewDesc>> = self.state.catalog.definitions().filter(follows).collect();
@@ -327,23 +339,11 @@ impl<E: Engine> Session<E> {
             }
             Relation::Sequence(sequence) => {
                 let mut sequence = (*sequence).clone();
-                let takers = self.defaults_of(sequence.oid);
                 to.clone_into(&mut sequence.schema);
-                for (mut desc, at) in takers {
-                    desc.columns[at].default = Some(next_of(&sequence));
-                    self.put(Relation::Table(Arc::new(desc)))?;
-                }
+                self.let_defaults_follow(&sequence)?;
                 self.put(Relation::Sequence(Arc::new(sequence)))
             }
         }
-    }
-
-    fn move_enum(&mut self, desc: &EnumDesc, to: &str) -> Result<()> {
-        self.let_views_follow(desc.oid, to)?;
-        let mut desc = desc.clone();
-        to.clone_into(&mut desc.schema);
-        self.put_enum(desc);
-        Ok(())
     }
 
     /// After a move: expressions of tables, and the queries of views that use what has moved, mean what they meant, for
@@ -356,6 +356,14 @@ impl<E: Engine> Session<E> {
             self.check_expressions(&table).map_err(|error| {
                 let what =
                     format!("an expression of table \"{}\" would not mean the same: {error}", table.name);
+                SqlError::unsupported(what)
+                    .hint("Drop what has the expression, make the change, and make it again.")
+            })?;
+        }
+        for domain in self.state.catalog.domains().cloned().collect::<Vec<_>>() {
+            self.check_domain(&domain).map_err(|error| {
+                let what =
+                    format!("an expression of domain \"{}\" would not mean the same: {error}", domain.name);
                 SqlError::unsupported(what)
                     .hint("Drop what has the expression, make the change, and make it again.")
             })?;
@@ -374,11 +382,10 @@ impl<E: Engine> Session<E> {
     }
 
     /// Relations and types in a schema, by oid.
-    fn within(&self, schema: &str) -> (Vec<Relation>, Vec<Arc<EnumDesc>>) {
+    fn within(&self, schema: &str) -> (Vec<Relation>, Vec<OwnType>) {
         let catalog = &self.state.catalog;
         let relations = catalog.relations().filter(|relation| relation.schema() == schema).cloned();
-        let enums = catalog.enums().filter(|desc| desc.schema == schema).cloned();
-        (relations.collect(), enums.collect())
+        (relations.collect(), OwnType::within(catalog, schema))
     }
 
     pub(super) fn has_schema(&self, name: &str) -> bool {
@@ -389,7 +396,7 @@ impl<E: Engine> Session<E> {
     ///
     /// # Errors
     /// 3F000, 42501.
-    fn existing_schema(&mut self, name: &str) -> Result<String> {
+    pub(super) fn existing_schema(&mut self, name: &str) -> Result<String> {
         self.schema_for(Some(name.to_owned()), false)
     }
 }

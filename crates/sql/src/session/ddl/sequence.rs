@@ -5,8 +5,8 @@ use super::position;
 use crate::api::Tag;
 use crate::bind::names::{check_database, find_relation, shown, split};
 use crate::parse::alter_sequence::{AlterSequence, Change, Options};
-use crate::system::printed::sequence_of;
-use scaledb_catalog::{Relation, SequenceDesc, TableDesc};
+use crate::system::printed::{names_relation, naming};
+use scaledb_catalog::{Relation, SequenceDesc, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{DataType, Expr as Ast, Ident, ObjectName, SequenceOptions};
@@ -141,18 +141,48 @@ impl<E: Engine> Session<E> {
         shared.set_value(&desc, value, false)
     }
 
-    /// The columns whose defaults are the next value of a sequence.
+    /// The columns whose defaults name a sequence.
     pub(super) fn defaults_of(&self, sequence: u32) -> Vec<(TableDesc, usize)> {
         let catalog = &self.state.catalog;
         let takes = |default: &Option<String>| {
-            default.as_deref().is_some_and(|text| sequence_of(catalog, text) == Some(sequence))
+            default.as_deref().is_some_and(|text| names_relation(catalog, text, sequence))
         };
         let mut found = Vec::new();
-        for table in catalog.tables() {
+        let views = catalog.views().filter(|view| !view.defaults.is_empty());
+        let views: Vec<TableDesc> = views.map(|view| view.as_table()).collect();
+        for table in catalog.tables().map(|table| &**table).chain(&views) {
             let columns = table.columns.iter().enumerate().filter(|(_, column)| takes(&column.default));
-            found.extend(columns.map(|(at, _)| ((**table).clone(), at)));
+            found.extend(columns.map(|(at, _)| (table.clone(), at)));
         }
         found
+    }
+
+    /// Puts the name that a sequence is to have into the defaults that name it.
+    pub(super) fn let_defaults_follow(&mut self, sequence: &SequenceDesc) -> Result<()> {
+        // a default that names it as it is to be called is found no more
+        while let Some((desc, at)) = self.defaults_of(sequence.oid).into_iter().next() {
+            let text = desc.columns[at].default.as_deref().unwrap_or_default();
+            let text = naming(&self.state.catalog, text, sequence.oid, &literal_of(sequence));
+            self.put_default(desc, at, Some(text))?;
+        }
+        Ok(())
+    }
+
+    /// Gives a column of a table, or of a view in the form of one, another default.
+    pub(super) fn put_default(
+        &mut self,
+        mut desc: TableDesc,
+        at: usize,
+        default: Option<String>,
+    ) -> Result<()> {
+        desc.columns[at].default = default;
+        let Some(Relation::View(view)) = self.state.catalog.get(desc.oid) else {
+            return self.put(Relation::Table(Arc::new(desc)));
+        };
+        let columns = desc.columns.into_iter();
+        let defaults = columns.filter_map(|column| Some((column.attnum, column.default?))).collect();
+        let view = ViewDesc { defaults, ..(**view).clone() };
+        self.put(Relation::View(Arc::new(view)))
     }
 
     /// Whether the column that a sequence goes with may change.
@@ -173,8 +203,13 @@ impl<E: Engine> Session<E> {
 
 /// The default that takes the next value of a sequence.
 pub(super) fn next_of(sequence: &SequenceDesc) -> String {
+    format!("nextval({}::regclass)", literal_of(sequence))
+}
+
+/// The literal that names a sequence in texts that are kept.
+fn literal_of(sequence: &SequenceDesc) -> String {
     let quoted = |name: &str| name.replace('"', "\"\"").replace('\'', "''");
-    format!("nextval('\"{}\".\"{}\"'::regclass)", quoted(&sequence.schema), quoted(&sequence.name))
+    format!("'\"{}\".\"{}\"'", quoted(&sequence.schema), quoted(&sequence.name))
 }
 
 /// A sequence with the options of a statement that creates it.

@@ -12,7 +12,7 @@ use crate::parse::trigger::{CreateTrigger, DropTrigger, EnableTriggers, RenameTr
 use crate::plan::BoundTable;
 use crate::plan::trigger::{Event, Trigger, Triggers};
 use crate::routine::{Names, Piece, Wanted, load_condition, run};
-use scaledb_catalog::{ObjectKind, Privileges, Relation, TableDesc, TriggerDesc, TriggerTiming};
+use scaledb_catalog::{ObjectKind, Privileges, Relation, TableDesc, TriggerDesc, TriggerTiming, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use sqlparser::ast::Ident;
@@ -27,6 +27,7 @@ impl<E: Engine> Session<E> {
         let tag = Tag::plain("CREATE TRIGGER");
         self.begin_change()?;
         let table = self.triggering(&create.table)?;
+        check_place(create, &table, self.is_view(table.oid))?;
         let function = self.trigger_function(&create.function)?;
         self.state.check_privilege(ObjectKind::Table, table.oid, Privileges::TRIGGER)?;
         self.state.check_privilege(ObjectKind::Routine, function.oid, Privileges::EXECUTE)?;
@@ -42,6 +43,9 @@ impl<E: Engine> Session<E> {
         if create.for_each_row && create.events.truncate {
             let what = "TRUNCATE FOR EACH ROW triggers are not supported";
             return Err(SqlError::unsupported(what));
+        }
+        if create.timing == TriggerTiming::InsteadOf {
+            check_instead(create)?;
         }
         let name = new_name(&Ident::with_quote('"', create.name.as_str()));
         let known = table.triggers.iter().find(|trigger| trigger.name == name);
@@ -133,7 +137,8 @@ impl<E: Engine> Session<E> {
                     .detail("This operation is not supported for materialized views."))
             }
             Some(Relation::Table(table)) => Ok(table.clone()),
-            Some(Relation::View(_)) => Err(SqlError::unsupported("triggers on views are not supported")),
+            // in the form of a table
+            Some(Relation::View(view)) => Ok(Arc::new(view.as_table())),
             Some(Relation::Sequence(_)) => {
                 let what = format!("relation \"{name}\" cannot have triggers");
                 Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what))
@@ -151,11 +156,21 @@ impl<E: Engine> Session<E> {
         change: impl FnOnce(&mut Vec<TriggerDesc>),
     ) -> Result<()> {
         self.check_not_pending(table.oid, "ALTER TABLE")?;
-        let mut desc = (**table).clone();
-        change(&mut desc.triggers);
+        let mut triggers = table.triggers.clone();
+        change(&mut triggers);
         // they fire in this order
-        desc.triggers.sort_by(|a, b| a.name.cmp(&b.name));
-        self.put(Relation::Table(Arc::new(desc)))
+        triggers.sort_by(|a, b| a.name.cmp(&b.name));
+        match self.state.catalog.get(table.oid) {
+            Some(Relation::View(view)) => {
+                let view = ViewDesc { triggers, ..(**view).clone() };
+                self.put(Relation::View(Arc::new(view)))
+            }
+            _ => self.put(Relation::Table(Arc::new(TableDesc { triggers, ..(**table).clone() }))),
+        }
+    }
+
+    fn is_view(&self, oid: u32) -> bool {
+        matches!(self.state.catalog.get(oid), Some(Relation::View(_)))
     }
 
     /// The trigger of a name.
@@ -240,6 +255,13 @@ impl<E: Engine> Session<E> {
             }
             table => table?,
         };
+        if self.is_view(table.oid) {
+            let does = if enable.enabled { "ENABLE" } else { "DISABLE" };
+            let what =
+                format!("ALTER action {does} TRIGGER cannot be performed on relation \"{}\"", table.name);
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
+                .detail("This operation is not supported for views."));
+        }
         self.state.check_owner(table.oid)?;
         if let Some(name) = &enable.name {
             Self::trigger_named(&table, name)?;
@@ -295,6 +317,7 @@ impl<E: Engine> Session<E> {
         let list = match timing {
             TriggerTiming::Before => &triggers.before_statement,
             TriggerTiming::After => &triggers.after_statement,
+            TriggerTiming::InsteadOf => &triggers.instead,
         };
         for trigger in list {
             self.fire_by_itself(trigger, table)?;
@@ -347,4 +370,38 @@ pub(super) fn rename_field(desc: &mut TableDesc, from: &str, to: &str) {
         renamed.push_str(&condition[copied..]);
         *condition = renamed;
     }
+}
+
+/// Refuses a trigger that a table, or a view, does not have.
+///
+/// # Errors
+/// 42809.
+fn check_place(create: &CreateTrigger, table: &TableDesc, is_view: bool) -> Result<()> {
+    let refused = |what: &str, detail: &str| {
+        let what = format!("\"{}\" is a {what}", table.name);
+        Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what).detail(detail))
+    };
+    let instead = create.timing == TriggerTiming::InsteadOf;
+    match is_view {
+        false if instead => refused("table", "Tables cannot have INSTEAD OF triggers."),
+        true if !instead && create.for_each_row => {
+            refused("view", "Views cannot have row-level BEFORE or AFTER triggers.")
+        }
+        true if create.events.truncate => refused("view", "Views cannot have TRUNCATE triggers."),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what an INSTEAD OF trigger does not have.
+///
+/// # Errors
+/// 0A000.
+fn check_instead(create: &CreateTrigger) -> Result<()> {
+    let what = match create {
+        _ if !create.for_each_row => "INSTEAD OF triggers must be FOR EACH ROW",
+        _ if create.condition.is_some() => "INSTEAD OF triggers cannot have WHEN conditions",
+        _ if !create.columns.is_empty() => "INSTEAD OF triggers cannot have column lists",
+        _ => return Ok(()),
+    };
+    Err(SqlError::unsupported(what))
 }

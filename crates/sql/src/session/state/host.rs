@@ -17,7 +17,7 @@ use crate::system;
 use scaledb_catalog::{ObjectKind, Privileges, RoutineDesc};
 use scaledb_engine::Engine;
 use scaledb_locks::{Mode, Owner, Tag};
-use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{DomainType, Env, Result, SqlError, SqlState, Type, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -144,6 +144,8 @@ impl<E: Engine> Host for SessionState<E> {
         for key in &referred {
             self.used.note(key.from.desc.oid);
             key.from.desc.foreign_keys.iter().for_each(|other| self.used.note(other.table));
+            let domains = key.from_columns.iter().filter_map(|&column| key.from.types[column].domain);
+            domains.flat_map(DomainType::chain).for_each(|domain| self.used.note(domain.oid()));
         }
         Ok((references, referred))
     }
@@ -217,6 +219,10 @@ impl<E: Engine> Host for SessionState<E> {
 
     fn compile(&self, env: &Env, piece: &Piece<'_>) -> Result<Compiled> {
         self.compile_piece(env, piece)
+    }
+
+    fn domain(&self, env: &Env, ty: Type) -> Result<Arc<Plan>> {
+        SessionState::domain(self, env, ty)
     }
 
     fn note_nested(&self, plan: &Plan) -> Result<()> {

@@ -81,7 +81,7 @@ impl<E: Engine> SessionState<E> {
     /// # Errors
     /// 42501.
     pub(crate) fn check_type(&self, ty: Type) -> Result<()> {
-        let of = ty.element().filter(|_| ty.array).unwrap_or(ty).oid();
+        let of = ty.element().filter(|_| ty.array && ty.as_domain().is_none()).unwrap_or(ty).oid();
         if self.identity.is_superuser() {
             return Ok(());
         }
@@ -90,9 +90,9 @@ impl<E: Engine> SessionState<E> {
         if held == asked {
             return Ok(());
         }
-        let name = match self.catalog.enum_of(of) {
-            Some(desc) if self.path.contains(&desc.schema) => desc.name.clone(),
-            Some(desc) => format!("{}.{}", desc.schema, desc.name),
+        let name = match self.catalog.own_type(of) {
+            Some((schema, name)) if self.path.iter().any(|known| known == schema) => name.to_owned(),
+            Some((schema, name)) => format!("{schema}.{name}"),
             None => ty.sql_name(),
         };
         let what = format!("permission denied for type {name}");
@@ -281,8 +281,8 @@ impl<E: Engine> SessionState<E> {
             let word = if desc.kind == RoutineKind::Procedure { "procedure" } else { "function" };
             return (word, desc.name.clone());
         }
-        if let Some(desc) = self.catalog.enum_of(object) {
-            return ("type", desc.name.clone());
+        if let Some((_, name)) = self.catalog.own_type(object) {
+            return ("type", name.to_owned());
         }
         if object == PUBLIC_SCHEMA {
             return ("schema", PUBLIC.to_owned());

@@ -4,7 +4,7 @@ use super::SessionState;
 use crate::plan::trigger::Trigger;
 use crate::plan::{BoundTable, Plan};
 use crate::routine::{Loaded, load, load_condition};
-use scaledb_catalog::RoutineDesc;
+use scaledb_catalog::{Relation, RoutineDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
@@ -22,8 +22,16 @@ impl<E: Engine> SessionState<E> {
         if let Some(known) = self.routines.borrow().get(&key) {
             return Ok(known.clone());
         }
-        let rows = table.and_then(|table| self.catalog.table(table));
-        let loaded = Arc::new(load(&self.catalog, &self.path, desc, rows.map(|rows| &**rows))?);
+        let of_view;
+        let rows = match table.and_then(|table| self.catalog.get(table)) {
+            Some(Relation::Table(table)) => Some(&**table),
+            Some(Relation::View(view)) => {
+                of_view = view.as_table();
+                Some(&of_view)
+            }
+            _ => None,
+        };
+        let loaded = Arc::new(load(&self.catalog, &self.path, desc, rows)?);
         let mut routines = self.routines.borrow_mut();
         if routines.len() >= MAX_ROUTINES {
             routines.clear();

@@ -2,8 +2,9 @@
 
 use super::SessionState;
 use crate::adopted::in_order;
-use crate::bind::{Keys, Lookup, SystemTable};
+use crate::bind::{Keys, Lookup, SystemTable, Typed};
 use crate::exec::tail;
+use crate::plan::expr::Expr;
 use crate::plan::place::{Added, ColumnPlace, Places};
 use crate::plan::statistics::TableStatistics;
 use crate::plan::{BoundTable, ForeignKey, IndexColumn, IndexRef, Setting, column_types};
@@ -11,7 +12,7 @@ use crate::stored;
 use crate::system;
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, KeyColumn, Spread, TableDesc};
 use scaledb_engine::{Engine, TableInfo};
-use scaledb_types::{Env, KeyForm, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Context, Env, KeyForm, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
 impl<E: Engine> SessionState<E> {
@@ -131,10 +132,16 @@ impl<E: Engine> SessionState<E> {
         let mut binder = crate::bind::Binder::new(&self.catalog, self, &env, Vec::new());
         let row = binder.new_slots(from.types.len());
         let generated = binder.generated(from, &row, Some(columns))?;
+        let mut domains = Vec::new();
+        for &column in columns.iter().filter(|&&column| from.types[column].domain.is_some()) {
+            let (ty, value) = (from.types[column], Expr::Slot(row[column]));
+            let value = Typed::new(value, ty.value_type());
+            domains.push((column, binder.coerce(value, ty, Context::Assignment)?.expr));
+        }
         let computed = generated.iter().map(|(position, _)| *position);
         let columns: Vec<usize> = columns.iter().copied().chain(computed).collect();
         let (not_null, checks) = binder.conditions(from, &row, Some(&columns))?;
-        Ok(Setting { columns, generated, not_null, checks })
+        Ok(Setting { columns, generated, domains, not_null, checks })
     }
 
     /// The default of a column, if it is a constant; NULL otherwise.
@@ -142,7 +149,12 @@ impl<E: Engine> SessionState<E> {
         let env = Env::default();
         let mut binder = crate::bind::Binder::new(&self.catalog, self, &env, Vec::new());
         match binder.default(table, position) {
-            Ok(crate::plan::expr::Expr::Const(value)) => Ok(value),
+            Ok(Expr::Const(value)) => Ok(value),
+            // what the domain demands is looked at when it is set
+            Ok(Expr::Domain(domain)) => match domain.input {
+                Expr::Const(value) => Ok(value),
+                _ => Ok(Value::Null),
+            },
             _ => Ok(Value::Null),
         }
     }
@@ -159,6 +171,26 @@ impl<E: Engine> Lookup for SessionState<E> {
         let table = self.table_of(desc)?;
         self.tables.borrow_mut().insert(oid, table.clone());
         Ok(table)
+    }
+
+    fn unmade(&self, desc: &TableDesc) -> Result<BoundTable> {
+        let types = column_types(&self.catalog, desc)?;
+        let info = Arc::new(scaledb_engine::TableInfo {
+            id: scaledb_base::TableId(0),
+            name: String::new(),
+            schema: engine_def(&self.catalog, desc)?.schema,
+            indexes: Vec::new(),
+        });
+        let places = Places::as_made(types.len(), &info.schema);
+        Ok(BoundTable {
+            desc: Arc::new(desc.clone()),
+            info,
+            types,
+            primary: Vec::new(),
+            secondary: Vec::new(),
+            key_columns: Vec::new(),
+            places,
+        })
     }
 
     fn statistics(&self, table: &BoundTable) -> Option<Arc<TableStatistics>> {

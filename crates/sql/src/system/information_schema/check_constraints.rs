@@ -2,6 +2,7 @@
 
 use super::not_nulls;
 use crate::system::Facts;
+use crate::system::functions::domain_check;
 use crate::system::printed::{printed_expression, without_parentheses};
 use crate::system::seen::seen_expression;
 use crate::system::table::{Row, SystemCatalog};
@@ -34,6 +35,19 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         }
         let named = not_nulls(catalog, table);
         rows.extend(named.map(|(name, column)| row(&name, &format!("{} IS NOT NULL", column.name))));
+    }
+    let domains = catalog.domains().filter(|desc| catalog.has_rights_of(current, catalog.owner_of(desc.oid)));
+    for desc in domains {
+        for check in &desc.checks {
+            let text = domain_check(facts, check, false);
+            rows.push(
+                Row::empty(&TABLE)
+                    .text("constraint_catalog", facts.names().1)
+                    .text("constraint_schema", &desc.schema)
+                    .text("constraint_name", &check.name)
+                    .text("check_clause", text.strip_prefix("CHECK ").unwrap_or(&text)),
+            );
+        }
     }
     Ok(rows)
 }

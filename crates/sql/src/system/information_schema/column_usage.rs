@@ -4,9 +4,10 @@ use super::data_type::schema_of;
 use crate::bind::mentioned::mentioned;
 use crate::plan::column_type;
 use crate::system::Facts;
+use crate::system::seen::own_oid;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::{OWNER, Relation};
-use scaledb_types::{Base, Result, Type};
+use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
 pub(super) const COLUMN_COLUMN_USAGE: SystemCatalog = SystemCatalog {
@@ -65,10 +66,8 @@ fn types(facts: &dyn Facts) -> Result<Vec<Row>> {
             Relation::Table(_) | Relation::Sequence(_) => continue,
         };
         for (name, ty) in columns {
-            let owner = match ty.base {
-                Base::Enum(definition) => catalog.owner_of(definition.oid()),
-                _ => OWNER,
-            };
+            let ty = ty.without_domain();
+            let owner = own_oid(ty).map_or(OWNER, |oid| catalog.owner_of(oid));
             if !catalog.has_rights_of(current, owner) {
                 continue;
             }

@@ -3,11 +3,11 @@
 use super::YES_OR_NO;
 use super::data_type::described;
 use crate::plan::column_type;
-use crate::system::Facts;
-use crate::system::printed::{printed_default, printed_expression};
+use crate::system::printed::{printed_as, printed_default, printed_expression};
 use crate::system::privileges::sees_column;
 use crate::system::seen::seen_expression;
 use crate::system::table::{Row, SystemCatalog};
+use crate::system::{Facts, updatable};
 use scaledb_catalog::{Catalog, ColumnDesc, Identity, Relation, SequenceDesc, TableDesc};
 use scaledb_types::{Result, Type, Value};
 use std::sync::Arc;
@@ -55,12 +55,16 @@ pub(super) fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 for (number, (name, oid, typmod)) in columns {
                     let ty = catalog.type_of_oid(*oid).unwrap_or(Type::TEXT).with_typmod(*typmod);
                     let row = of_any(facts, relation, number, name, ty);
+                    let can_update = updatable::column(facts, view.oid, i64::from(number), false)?;
+                    let default = view.default(usize::from(number.unsigned_abs()) - 1);
+                    let default = default.map(|text| printed_as(facts, ty, text));
                     rows.push(
                         row.yes("is_nullable", true)
                             .yes("is_identity", false)
                             .yes("identity_cycle", false)
                             .text("is_generated", "NEVER")
-                            .yes("is_updatable", false),
+                            .set("column_default", default.map_or(Value::Null, Value::from))
+                            .yes("is_updatable", can_update),
                     );
                 }
             }
@@ -91,7 +95,7 @@ fn of_table(facts: &dyn Facts, row: Row, table: &TableDesc, column: &ColumnDesc)
     let generated = generated.map(|text| printed_expression(&seen_expression(facts, text)));
     let row = row
         .set("column_default", default.map_or(Value::Null, Value::from))
-        .yes("is_nullable", !column.not_null)
+        .yes("is_nullable", !column.not_null && !refuses_null(facts.catalog(), column))
         .yes("is_identity", column.identity.is_some())
         .text("is_generated", if generated.is_some() { "ALWAYS" } else { "NEVER" })
         .set("generation_expression", generated.map_or(Value::Null, Value::from))
@@ -110,6 +114,11 @@ fn of_table(facts: &dyn Facts, row: Row, table: &TableDesc, column: &ColumnDesc)
     .text("identity_increment", &sequence.increment.to_string())
     .text("identity_maximum", &sequence.max.to_string())
     .text("identity_minimum", &sequence.min.to_string())
+}
+
+/// Whether the domain that a column is of refuses NULL by itself.
+fn refuses_null(catalog: &Catalog, column: &ColumnDesc) -> bool {
+    catalog.domain_of(column.type_oid).is_some_and(|desc| desc.not_null)
 }
 
 /// The sequence of an identity column.

@@ -2,6 +2,7 @@
 
 use crate::system::Facts;
 use crate::system::oids::collation;
+use crate::system::seen::own_oid;
 use crate::system::table::Row;
 use scaledb_types::{Base, Type, Value};
 
@@ -11,6 +12,7 @@ const UNLIMITED_BYTES: i32 = 1 << 30;
 /// The name that SQL has for a type.
 pub(super) fn sql_name(ty: Type) -> String {
     match ty.base {
+        _ if ty.as_domain().is_some() => "USER-DEFINED".to_owned(),
         _ if ty.array => "ARRAY".to_owned(),
         Base::Enum(_) => "USER-DEFINED".to_owned(),
         Base::Int2vector | Base::Oidvector => "ARRAY".to_owned(),
@@ -20,11 +22,9 @@ pub(super) fn sql_name(ty: Type) -> String {
 
 /// The schema of a type.
 pub(super) fn schema_of(facts: &dyn Facts, ty: Type) -> &str {
-    match ty.base {
-        Base::Enum(definition) => {
-            facts.catalog().enum_of(definition.oid()).map_or("public", |desc| desc.schema.as_str())
-        }
-        _ => "pg_catalog",
+    match own_oid(ty) {
+        Some(oid) => facts.catalog().own_type(oid).map_or("public", |(schema, _)| schema),
+        None => "pg_catalog",
     }
 }
 
@@ -47,9 +47,21 @@ pub(super) fn collated(facts: &dyn Facts, row: Row, ty: Type) -> Row {
 
 /// A row with all that a column says of its type.
 pub(super) fn described(facts: &dyn Facts, row: Row, ty: Type) -> Row {
+    let row = match ty.as_domain().and_then(|domain| facts.catalog().domain_of(domain.oid())) {
+        Some(desc) => row
+            .text("domain_catalog", facts.names().1)
+            .text("domain_schema", &desc.schema)
+            .text("domain_name", &desc.name),
+        None => row,
+    };
+    of_values(facts, row, ty.as_domain().map_or(ty, |domain| domain.base()))
+}
+
+/// A row with all that a column says of a type: of a domain, that it is one.
+pub(super) fn of_values(facts: &dyn Facts, row: Row, ty: Type) -> Row {
     let row = located(facts, row.text("data_type", &sql_name(ty)), "", ty);
     let row = collated(facts, row, ty);
-    if ty.array {
+    if ty.array || ty.domain.is_some() {
         return row;
     }
     let option = |value: Option<i32>| value.map_or(Value::Null, Value::Int4);
@@ -68,12 +80,12 @@ pub(super) fn described(facts: &dyn Facts, row: Row, ty: Type) -> Row {
     };
     let time = match ty.base {
         Base::Date => Some(0),
-        Base::Time | Base::Timestamp | Base::Timestamptz | Base::Interval => {
+        Base::Time | Base::Timetz | Base::Timestamp | Base::Timestamptz | Base::Interval => {
             Some(ty.time_precision().map_or(6, |digits| digits as i32))
         }
         _ => None,
     };
-    let length = ty.char_length().map(|length| length as i32);
+    let length = ty.char_length().or(ty.bit_length()).map(|length| length as i32);
     let bytes = match ty.base {
         Base::Text | Base::Varchar | Base::Bpchar => Some(length.map_or(UNLIMITED_BYTES, |n| n * 4)),
         _ => None,

@@ -6,6 +6,7 @@ mod column_usage;
 mod columns;
 mod constraint_usage;
 mod data_type;
+mod domains;
 mod element_types;
 mod information_schema_catalog_name;
 mod key_column_usage;
@@ -73,11 +74,11 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &view_usage::VIEW_ROUTINE_USAGE,
     &without_rows::ATTRIBUTES,
     &without_rows::CHECK_CONSTRAINT_ROUTINE_USAGE,
-    &without_rows::COLUMN_DOMAIN_USAGE,
+    &domains::COLUMN_DOMAIN_USAGE,
     &without_rows::COLUMN_OPTIONS,
-    &without_rows::DOMAIN_CONSTRAINTS,
-    &without_rows::DOMAIN_UDT_USAGE,
-    &without_rows::DOMAINS,
+    &domains::DOMAIN_CONSTRAINTS,
+    &domains::DOMAIN_UDT_USAGE,
+    &domains::DOMAINS,
     &without_rows::FOREIGN_DATA_WRAPPER_OPTIONS,
     &without_rows::FOREIGN_DATA_WRAPPERS,
     &without_rows::FOREIGN_SERVER_OPTIONS,

@@ -27,7 +27,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         Action::SetNull => "SET NULL",
         Action::SetDefault => "SET DEFAULT",
     };
-    let shown = catalog.tables().filter(|table| uses(facts, table));
+    let shown = catalog.tables().filter(|table| uses(facts, table.oid));
     let keys = shown.flat_map(|table| table.foreign_keys.iter().map(move |key| (table, key)));
     Ok(keys
         .map(|(table, key)| {

@@ -20,7 +20,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let (catalog, database) = (facts.catalog(), facts.names().1);
     let mut rows = Vec::new();
-    for table in catalog.tables().filter(|table| uses(facts, table)) {
+    for table in catalog.tables().filter(|table| uses(facts, table.oid)) {
         let row = |name: &str, kind: &str, deferrable: bool, deferred: bool| {
             Row::empty(&TABLE)
                 .text("constraint_catalog", database)

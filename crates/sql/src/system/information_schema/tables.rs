@@ -2,9 +2,9 @@
 
 use super::YES_OR_NO;
 use crate::bind::names::is_temporary;
-use crate::system::Facts;
 use crate::system::privileges::sees;
 use crate::system::table::{Row, SystemCatalog};
+use crate::system::{Facts, updatable};
 use scaledb_catalog::Relation;
 use scaledb_types::{Result, Type};
 
@@ -23,7 +23,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
     let (_, database) = facts.names();
-    Ok(catalog
+    catalog
         .relations()
         .filter(|relation| match relation {
             Relation::Table(table) => !table.is_materialized(),
@@ -33,7 +33,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         .filter(|relation| sees(facts, relation))
         .map(|relation| {
             let table = matches!(relation, Relation::Table(_));
-            Row::empty(&TABLE)
+            let insertable = updatable::relation(facts, relation.oid(), false)? & updatable::INSERT != 0;
+            Ok(Row::empty(&TABLE)
                 .text("table_catalog", database)
                 .text("table_schema", relation.schema())
                 .text("table_name", relation.name())
@@ -45,8 +46,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                         false => "VIEW",
                     },
                 )
-                .yes("is_insertable_into", table)
-                .yes("is_typed", false)
+                .yes("is_insertable_into", insertable)
+                .yes("is_typed", false))
         })
-        .collect())
+        .collect()
 }

@@ -18,7 +18,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let database = facts.names().1;
     let mut rows = Vec::new();
-    for table in facts.catalog().tables().filter(|table| uses(facts, table)) {
+    for table in facts.catalog().triggering().filter(|table| uses(facts, table.oid)) {
         for trigger in &table.triggers {
             let each = trigger.columns.iter().map(|column| {
                 Row::empty(&TABLE)

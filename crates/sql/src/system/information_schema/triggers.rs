@@ -43,7 +43,7 @@ fn order(table: &TableDesc, trigger: &TriggerDesc, event: &str) -> i32 {
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let (catalog, database) = (facts.catalog(), facts.names().1);
     let mut rows = Vec::new();
-    for table in catalog.tables().filter(|table| uses(facts, table)) {
+    for table in catalog.triggering().filter(|table| uses(facts, table.oid)) {
         let owns = catalog.has_rights_of(facts.identity().current(), catalog.owner_of(table.oid));
         for trigger in &table.triggers {
             let function = catalog.routine(trigger.function);
@@ -59,7 +59,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .text("event_object_catalog", database)
                     .text("event_object_schema", &table.schema)
                     .text("event_object_table", &table.name)
-                    .int4("action_order", order(table, trigger, event))
+                    .int4("action_order", order(&table, trigger, event))
                     .text(
                         "action_statement",
                         &format!("EXECUTE FUNCTION {function}({})", arguments.join(", ")),
@@ -70,6 +70,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                         match trigger.timing {
                             TriggerTiming::Before => "BEFORE",
                             TriggerTiming::After => "AFTER",
+                            TriggerTiming::InsteadOf => "INSTEAD OF",
                         },
                     );
                 let condition = trigger.condition.as_ref().filter(|_| owns);

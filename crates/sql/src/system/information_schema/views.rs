@@ -1,11 +1,13 @@
 //! `information_schema.views`: views.
 
 use super::YES_OR_NO;
-use crate::system::Facts;
+use crate::bind::dml::has_trigger_instead;
+use crate::plan::trigger::Event;
 use crate::system::privileges::sees;
 use crate::system::seen::seen_query;
 use crate::system::table::{Row, SystemCatalog};
-use scaledb_catalog::Relation;
+use crate::system::{Facts, updatable};
+use scaledb_catalog::{CheckOption, Relation};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
@@ -24,17 +26,22 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for relation in catalog.relations().filter(|relation| sees(facts, relation)) {
         let Relation::View(view) = relation else { continue };
-        // no view is written to, neither by itself nor by triggers
+        let events = updatable::relation(facts, view.oid, false)?;
+        let can = |commands: i32| events & commands == commands;
+        let check = view.check_option.map_or("NONE", |check| match check {
+            CheckOption::Local => "LOCAL",
+            CheckOption::Cascaded => "CASCADED",
+        });
         let row = Row::empty(&TABLE)
             .text("table_catalog", database)
             .text("table_schema", &view.schema)
             .text("table_name", &view.name)
-            .text("check_option", "NONE")
-            .yes("is_updatable", false)
-            .yes("is_insertable_into", false)
-            .yes("is_trigger_updatable", false)
-            .yes("is_trigger_deletable", false)
-            .yes("is_trigger_insertable_into", false);
+            .text("check_option", check)
+            .yes("is_updatable", can(updatable::UPDATE | updatable::DELETE))
+            .yes("is_insertable_into", can(updatable::INSERT))
+            .yes("is_trigger_updatable", has_trigger_instead(view, Event::Update))
+            .yes("is_trigger_deletable", has_trigger_instead(view, Event::Delete))
+            .yes("is_trigger_insertable_into", has_trigger_instead(view, Event::Insert));
         let owns = catalog.has_rights_of(facts.identity().current(), catalog.owner_of(view.oid));
         rows.push(match owns {
             true => row.text("view_definition", &format!("{};", seen_query(facts, view)?)),

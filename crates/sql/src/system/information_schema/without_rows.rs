@@ -41,58 +41,11 @@ pub(super) const CHECK_CONSTRAINT_ROUTINE_USAGE: SystemCatalog = SystemCatalog {
 };
 
 #[rustfmt::skip]
-pub(super) const COLUMN_DOMAIN_USAGE: SystemCatalog = SystemCatalog {
-    schema: "information_schema", name: "column_domain_usage", oid: 13042, rows,
-    columns: &[
-        ("domain_catalog", Type::NAME), ("domain_schema", Type::NAME), ("domain_name", Type::NAME),
-        ("table_catalog", Type::NAME), ("table_schema", Type::NAME), ("table_name", Type::NAME),
-        ("column_name", Type::NAME),
-    ],
-};
-
-#[rustfmt::skip]
 pub(super) const COLUMN_OPTIONS: SystemCatalog = SystemCatalog {
     schema: "information_schema", name: "column_options", oid: 13043, rows,
     columns: &[
         ("table_catalog", Type::NAME), ("table_schema", Type::NAME), ("table_name", Type::NAME),
         ("column_name", Type::NAME), ("option_name", Type::NAME), ("option_value", Type::VARCHAR),
-    ],
-};
-
-#[rustfmt::skip]
-pub(super) const DOMAIN_CONSTRAINTS: SystemCatalog = SystemCatalog {
-    schema: "information_schema", name: "domain_constraints", oid: 13044, rows,
-    columns: &[
-        ("constraint_catalog", Type::NAME), ("constraint_schema", Type::NAME),
-        ("constraint_name", Type::NAME), ("domain_catalog", Type::NAME), ("domain_schema", Type::NAME),
-        ("domain_name", Type::NAME), ("is_deferrable", YES_OR_NO), ("initially_deferred", YES_OR_NO),
-    ],
-};
-
-#[rustfmt::skip]
-pub(super) const DOMAIN_UDT_USAGE: SystemCatalog = SystemCatalog {
-    schema: "information_schema", name: "domain_udt_usage", oid: 13045, rows,
-    columns: &[
-        ("udt_catalog", Type::NAME), ("udt_schema", Type::NAME), ("udt_name", Type::NAME),
-        ("domain_catalog", Type::NAME), ("domain_schema", Type::NAME), ("domain_name", Type::NAME),
-    ],
-};
-
-#[rustfmt::skip]
-pub(super) const DOMAINS: SystemCatalog = SystemCatalog {
-    schema: "information_schema", name: "domains", oid: 13046, rows,
-    columns: &[
-        ("domain_catalog", Type::NAME), ("domain_schema", Type::NAME), ("domain_name", Type::NAME),
-        ("data_type", Type::VARCHAR), ("character_maximum_length", Type::INT4),
-        ("character_octet_length", Type::INT4), ("character_set_catalog", Type::NAME),
-        ("character_set_schema", Type::NAME), ("character_set_name", Type::NAME),
-        ("collation_catalog", Type::NAME), ("collation_schema", Type::NAME), ("collation_name", Type::NAME),
-        ("numeric_precision", Type::INT4), ("numeric_precision_radix", Type::INT4),
-        ("numeric_scale", Type::INT4), ("datetime_precision", Type::INT4), ("interval_type", Type::VARCHAR),
-        ("interval_precision", Type::INT4), ("domain_default", Type::VARCHAR), ("udt_catalog", Type::NAME),
-        ("udt_schema", Type::NAME), ("udt_name", Type::NAME), ("scope_catalog", Type::NAME),
-        ("scope_schema", Type::NAME), ("scope_name", Type::NAME), ("maximum_cardinality", Type::INT4),
-        ("dtd_identifier", Type::NAME),
     ],
 };
 

@@ -6,6 +6,7 @@ use crate::system::Facts;
 use crate::system::all;
 use crate::system::oids::collation;
 use crate::system::privileges::of_column;
+use crate::system::seen::is_array;
 use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_catalog::{Identity, Relation};
 use scaledb_types::{Array, Env, Result, Type, Value};
@@ -85,6 +86,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     let ty = catalog.type_of_oid(*oid).unwrap_or(Type::TEXT).with_typmod(*typmod);
                     let row = attribute(view.oid, name, number + 1, ty);
                     let attnum = i16::try_from(number + 1).unwrap_or(0);
+                    let row = row.flag("atthasdef", view.default(number).is_some());
                     rows.push(row.set("attacl", of_column(facts, view.oid, attnum)));
                 }
             }
@@ -121,9 +123,9 @@ fn attribute(table: u32, name: &str, number: usize, ty: Type) -> Row {
         .int4("attstattarget", -1)
         .set("attlen", Value::Int2(ty.len()))
         .int2("attnum", number)
-        .int4("attndims", i32::from(ty.array))
+        .int4("attndims", i32::from(is_array(ty)))
         .int4("attcacheoff", -1)
-        .int4("atttypmod", ty.typmod)
+        .int4("atttypmod", ty.modifier())
         .flag("attbyval", (1..=8).contains(&ty.len()))
         .letter("attalign", b'i')
         .letter("attstorage", if ty.len() < 0 { b'x' } else { b'p' })

@@ -73,6 +73,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .oid("reltype", row_type(view.oid))
                     .int2("relnatts", view.columns.len())
                     .flag("relhasrules", true)
+                    .flag("relhastriggers", !view.triggers.is_empty())
                     .set("reloptions", view_options(view)),
             ),
         }
@@ -93,10 +94,10 @@ fn owned(facts: &dyn Facts, oid: u32, row: Row) -> Row {
 
 /// The options of a view.
 fn view_options(view: &ViewDesc) -> Value {
-    if !view.security_invoker {
-        return Value::Null;
-    }
-    Value::Array(Arc::new(Array::new(Type::TEXT, vec![Value::text("security_invoker=true")])))
+    let invoker = view.security_invoker.then(|| "security_invoker=true".to_owned());
+    let check = view.check_option.map(|check| format!("check_option={}", check.word()));
+    let all: Vec<Value> = invoker.iter().chain(&check).map(Value::text).collect();
+    if all.is_empty() { Value::Null } else { Value::Array(Arc::new(Array::new(Type::TEXT, all))) }
 }
 
 /// What WITH would have to say: tools that write a table down write this, too.

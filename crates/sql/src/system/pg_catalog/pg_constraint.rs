@@ -1,4 +1,4 @@
-//! `pg_constraint`: constraints of tables.
+//! `pg_constraint`: constraints of tables and domains.
 
 use crate::bind::mentioned::mentioned;
 use crate::system::Facts;
@@ -69,6 +69,24 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .letter("confmatchtype", if key.full { b'f' } else { b's' })
                     .set("conkey", int2s(key.columns.iter().copied()))
                     .set("confkey", int2s(key.referred.iter().copied())),
+            );
+        }
+    }
+    for desc in catalog.domains() {
+        for check in &desc.checks {
+            rows.push(
+                Row::of(&TABLE)
+                    .oid("oid", check.oid)
+                    .text("conname", &check.name)
+                    .oid("connamespace", schema_oid(catalog, &desc.schema))
+                    .letter("contype", b'c')
+                    .flag("convalidated", check.validated)
+                    .oid("contypid", desc.oid)
+                    .letter("confupdtype", b' ')
+                    .letter("confdeltype", b' ')
+                    .letter("confmatchtype", b' ')
+                    .flag("conislocal", true)
+                    .text("conbin", &check.expression),
             );
         }
     }

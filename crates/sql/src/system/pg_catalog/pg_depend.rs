@@ -12,8 +12,8 @@ use crate::system::printed::sequence_of;
 use crate::system::seen::{Object, objects_of};
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::{
-    Catalog, EnumDesc, FIRST_OID, ForeignKeyDesc, IndexDesc, PUBLIC, Relation, Returned, RoutineDesc,
-    SequenceDesc, TableDesc, ViewDesc,
+    Catalog, DomainDesc, EnumDesc, FIRST_OID, ForeignKeyDesc, IndexDesc, PUBLIC, Relation, Returned,
+    RoutineDesc, SequenceDesc, TableDesc, TriggerDesc, ViewDesc,
 };
 use scaledb_types::{Result, Type};
 
@@ -57,10 +57,15 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     }
     for default in defaults(catalog) {
         let own = (PG_ATTRDEF, default.oid, 0);
-        depends.on(own, (PG_CLASS, default.table.oid, default.column.attnum), AUTO);
+        depends.on(own, (PG_CLASS, default.relation, default.number), AUTO);
         depends.expression(own, default.text);
+        // the value becomes one of the domain
+        if default.ty.as_domain().is_some() {
+            depends.on_type(own, default.ty.oid());
+        }
     }
     catalog.enums().for_each(|desc| depends.of_enum(desc));
+    catalog.domains().for_each(|desc| depends.of_domain(desc));
     catalog.routines().for_each(|desc| depends.routine(desc));
     for desc in catalog.extensions() {
         let own = (PG_EXTENSION, desc.oid, 0);
@@ -134,7 +139,11 @@ impl Depends<'_> {
         if let Some(view) = table.definition() {
             self.rule(&view);
         }
-        for trigger in &table.triggers {
+        self.triggers(whole, &table.triggers);
+    }
+
+    fn triggers(&mut self, whole: (u32, u32, i16), triggers: &[TriggerDesc]) {
+        for trigger in triggers {
             let own = (PG_TRIGGER, trigger.oid, 0);
             self.on(own, whole, AUTO);
             self.on(own, (PG_PROC, trigger.function, 0), NORMAL);
@@ -198,6 +207,7 @@ impl Depends<'_> {
             self.on_type((PG_CLASS, view.oid, number), *oid);
         }
         self.rule(view);
+        self.triggers(whole, &view.triggers);
     }
 
     /// The rule that has the query of a view or a materialized view.
@@ -205,7 +215,7 @@ impl Depends<'_> {
         let rule = (PG_REWRITE, rule_of(view.oid), 0);
         self.on(rule, (PG_CLASS, view.oid, 0), INTERNAL);
         for &oid in &view.uses {
-            let class = if self.catalog.enum_of(oid).is_some() {
+            let class = if self.catalog.own_type(oid).is_some() {
                 PG_TYPE
             } else if self.catalog.routine(oid).is_some() {
                 PG_PROC
@@ -219,6 +229,19 @@ impl Depends<'_> {
     fn of_enum(&mut self, desc: &EnumDesc) {
         self.within((PG_TYPE, desc.oid, 0), &desc.schema);
         self.on((PG_TYPE, desc.array_oid, 0), (PG_TYPE, desc.oid, 0), INTERNAL);
+    }
+
+    fn of_domain(&mut self, desc: &DomainDesc) {
+        let own = (PG_TYPE, desc.oid, 0);
+        self.within(own, &desc.schema);
+        self.on((PG_TYPE, desc.array_oid, 0), own, INTERNAL);
+        self.on_type(own, desc.type_oid);
+        desc.default.iter().for_each(|text| self.expression(own, text));
+        for check in &desc.checks {
+            let constraint = (PG_CONSTRAINT, check.oid, 0);
+            self.on(constraint, own, AUTO);
+            self.expression(constraint, &check.expression);
+        }
     }
 
     fn routine(&mut self, desc: &RoutineDesc) {

@@ -3,7 +3,7 @@
 use super::pg_extension::{PLPGSQL, extensions};
 use crate::system::Facts;
 use crate::system::oids::{
-    PG_CLASS, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_TRIGGER, schema_oid,
+    PG_CLASS, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_TRIGGER, PG_TYPE, schema_oid,
 };
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::{About, Catalog, ExtensionDesc, PUBLIC, Relation};
@@ -57,7 +57,11 @@ pub(in crate::system) fn comments(catalog: &Catalog) -> impl Iterator<Item = Com
         let text = desc.comment.as_deref()?;
         Some(Comment { oid: desc.oid, class: PG_PROC, column: 0, text })
     });
-    let triggers = catalog.tables().flat_map(|table| &table.triggers);
+    let triggers = catalog.relations().flat_map(|relation| match relation {
+        Relation::Table(table) => &table.triggers[..],
+        Relation::View(view) => &view.triggers,
+        Relation::Sequence(_) => &[],
+    });
     let of_triggers = triggers.filter_map(|trigger| {
         let text = trigger.comment.as_deref()?;
         Some(Comment { oid: trigger.oid, class: PG_TRIGGER, column: 0, text })
@@ -82,6 +86,18 @@ pub(in crate::system) fn comments(catalog: &Catalog) -> impl Iterator<Item = Com
             Comment { oid, class, column, text: &comment.text }
         })
     });
+    let of_domains = catalog.domains().flat_map(|desc| {
+        desc.comments.iter().filter_map(|comment| {
+            let (oid, class) = match comment.about {
+                About::Constraint(oid) if desc.checks.iter().any(|check| check.oid == oid) => {
+                    (oid, PG_CONSTRAINT)
+                }
+                About::Relation => (desc.oid, PG_TYPE),
+                _ => return None,
+            };
+            Some(Comment { oid, class, column: 0, text: &comment.text })
+        })
+    });
     // tools that write a database down leave this one out, and take another one, or none, for a change
     let public = catalog.has_public().then_some(Comment {
         oid: schema_oid(catalog, PUBLIC),
@@ -93,5 +109,5 @@ pub(in crate::system) fn comments(catalog: &Catalog) -> impl Iterator<Item = Com
         let text = desc.comment.as_deref()?;
         Some(Comment { oid: desc.oid, class: PG_EXTENSION, column: 0, text })
     });
-    of_relations.chain(of_routines).chain(of_triggers).chain(public).chain(of_extensions)
+    of_relations.chain(of_routines).chain(of_triggers).chain(of_domains).chain(public).chain(of_extensions)
 }

@@ -1,10 +1,11 @@
 //! `pg_proc`: functions and procedures that somebody has written, and those of the system that clients look up.
 
 use crate::system::Facts;
-use crate::system::oids::{OWNER, row_type, schema_oid, type_functions};
+use crate::system::oids::{OWNER, row_type, schema_oid};
 use crate::system::privileges::changed;
 use crate::system::routines::{TRIGGER, language_oid, library};
 use crate::system::table::{OIDS, Row, SystemCatalog, vector};
+use crate::system::type_functions::type_functions;
 use scaledb_catalog::{Language, ParameterMode, Returned, RoutineDesc, RoutineKind, Volatility};
 use scaledb_types::{Array, Base, Result, Type, Value};
 use std::sync::Arc;

@@ -12,7 +12,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
     columns: &[
         ("datid", Type::OID), ("datname", Type::NAME), ("pid", Type::INT4), ("leader_pid", Type::INT4),
         ("usesysid", Type::OID), ("usename", Type::NAME), ("application_name", Type::TEXT),
-        ("client_addr", Type::TEXT), ("client_hostname", Type::TEXT), ("client_port", Type::INT4),
+        ("client_addr", Type::INET), ("client_hostname", Type::TEXT), ("client_port", Type::INT4),
         ("backend_start", Type::TIMESTAMPTZ), ("xact_start", Type::TIMESTAMPTZ),
         ("query_start", Type::TIMESTAMPTZ), ("state_change", Type::TIMESTAMPTZ),
         ("wait_event_type", Type::TEXT), ("wait_event", Type::TEXT), ("state", Type::TEXT),

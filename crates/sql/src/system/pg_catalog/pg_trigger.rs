@@ -20,7 +20,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for table in facts.catalog().tables() {
+    for table in facts.catalog().triggering() {
         for trigger in &table.triggers {
             let columns = trigger.columns.iter().map(|&column| Value::Int2(column)).collect();
             let each = trigger.arguments.iter().flat_map(|text| text.bytes().chain([0]));

@@ -419,7 +419,7 @@ pub(super) const PG_STAT_REPLICATION: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_stat_replication", oid: 12066, rows,
     columns: &[
         ("pid", Type::INT4), ("usesysid", Type::OID), ("usename", Type::NAME),
-        ("application_name", Type::TEXT), ("client_addr", Type::TEXT), ("client_hostname", Type::TEXT),
+        ("application_name", Type::TEXT), ("client_addr", Type::INET), ("client_hostname", Type::TEXT),
         ("client_port", Type::INT4), ("backend_start", Type::TIMESTAMPTZ), ("backend_xmin", Type::XID),
         ("state", Type::TEXT), ("sent_lsn", Type::TEXT), ("write_lsn", Type::TEXT),
         ("flush_lsn", Type::TEXT), ("replay_lsn", Type::TEXT), ("write_lag", Type::INTERVAL),

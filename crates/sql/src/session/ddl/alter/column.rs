@@ -39,11 +39,14 @@ impl<E: Engine> Session<E> {
         self.column_references(&mut desc, column)?;
         self.check_expressions(&desc)?;
         let mut values = Self::identity(table);
+        let ty = column_type(&self.state.catalog, &desc.columns[desc.columns.len() - 1])?;
         let default = match &desc.columns[desc.columns.len() - 1].default {
-            None => Expr::Const(scaledb_types::Value::Null),
+            None if desc.columns[desc.columns.len() - 1].generated.is_some() => {
+                Expr::Const(scaledb_types::Value::Null)
+            }
+            None => self.bind_kept_over(table, |binder| binder.default_of_type(ty, &name))?,
             Some(text) => {
                 let ast = crate::parse::expression(text)?;
-                let ty = column_type(&self.state.catalog, &desc.columns[desc.columns.len() - 1])?;
                 self.bind_kept_over(table, |binder| {
                     let typed = binder.expr(&ast)?;
                     binder.assign(typed, ty, &name)
@@ -93,7 +96,11 @@ impl<E: Engine> Session<E> {
         let context = self.context();
         let value = Exec::new(&mut *worker, &context, &[], (0, 0, 0), Scratch::default()).eval(default);
         self.worker = Some(worker);
-        let value = value?;
+        let value = match value {
+            // an error, if there are rows
+            Err(_) if matches!(default, Expr::Domain(_)) => return Ok(None),
+            value => value?,
+        };
         let column = &desc.columns[desc.columns.len() - 1];
         if value.is_null() && column.not_null {
             // an error, if there are rows
@@ -127,6 +134,14 @@ impl<E: Engine> Session<E> {
             self.drop_references(desc.oid, Some(attnum))?;
         }
         if let Some(index) = self.computed_index_over(table, at)? {
+            // a constraint whose condition or expression has the column does not go in silence
+            if let Some(own) = desc.indexes.iter().find(|own| own.oid == index && own.exclusion.is_some()) {
+                let user = format!("constraint {} on table {}", own.name, desc.name);
+                if !cascade {
+                    return Err(depends(&format!("column {name} of table {}", desc.name), &user));
+                }
+                self.tell_of_cascade(&[user]);
+            }
             self.drop_index_of(table, index)?;
             let table = self.table(desc.oid)?;
             return self.drop_column(&table, name, cascade);
@@ -242,7 +257,7 @@ impl<E: Engine> Session<E> {
             }
             AlterColumnOperation::SetDefault { value } => {
                 refuse_generated(&desc, at, None)?;
-                desc.columns[at].default = self.kept_default(desc.columns[at].typmod, value);
+                desc.columns[at].default = self.kept_default(&desc.columns[at], value);
                 self.check_expressions(&desc)?;
                 self.put(Relation::Table(Arc::new(desc)))
             }
@@ -287,7 +302,7 @@ impl<E: Engine> Session<E> {
             }
             self.check_new_type(table, at, using.is_some())?;
             desc.columns[at].type_oid = to.oid();
-            desc.columns[at].typmod = to.typmod;
+            desc.columns[at].typmod = to.modifier();
             values[at] = self.new_value(table, at, to, using)?;
             changed.push(at);
         }

@@ -1,0 +1,36 @@
+//! What domains demand of values that come from elsewhere than a statement's expressions: a routine's variables.
+
+use super::SessionState;
+use crate::bind::{Binder, Bound, Output, Typed};
+use crate::plan::expr::Expr;
+use crate::plan::{Kind, Node, Plan};
+use scaledb_engine::Engine;
+use scaledb_types::{Context, Env, Result, Type};
+use std::sync::Arc;
+
+/// Domains that a session keeps; all are dropped when there are more.
+const MAX_DOMAINS: usize = 1_000;
+
+impl<E: Engine> SessionState<E> {
+    /// The plan that makes its only parameter, a value of the base type, one of a domain.
+    ///
+    /// # Errors
+    /// What is wrong with the conditions.
+    pub(super) fn domain(&self, env: &Env, ty: Type) -> Result<Arc<Plan>> {
+        if let Some(known) = self.domains.borrow().get(&ty) {
+            return Ok(known.clone());
+        }
+        let mut binder = Binder::new(&self.catalog, self, env, vec![Some(ty.value_type())]);
+        let value = Typed::new(Expr::Param(0), ty.value_type());
+        let Typed { expr, ty } = binder.coerce(value, ty, Context::Assignment)?;
+        let output = Output { name: String::new(), expr, ty, origin: (0, 0) };
+        let (plan, _) = binder.finish(Bound::new(Node::Result, vec![output]), Kind::Select, false);
+        let plan = Arc::new(plan);
+        let mut domains = self.domains.borrow_mut();
+        if domains.len() >= MAX_DOMAINS {
+            domains.clear();
+        }
+        domains.insert(ty, plan.clone());
+        Ok(plan)
+    }
+}
