@@ -69,6 +69,7 @@ impl Catalog {
             let is_there = self.get(object).is_some()
                 || self.routine(object).is_some()
                 || self.own_type(object).is_some()
+                || self.extension_of_oid(object).is_some()
                 || schemas.contains(&object)
                 || object == PUBLIC_SCHEMA && self.has_public()
                 || self.role(object).is_some()

@@ -79,7 +79,8 @@ impl<E: Engine> Session<E> {
         };
         let oid = desc.oid;
         self.edit_catalog(|catalog| catalog.put_extension(Arc::new(desc)));
-        self.own(ObjectKind::Schema, oid, None);
+        let owner = self.state.identity.current();
+        self.edit_access(oid, |access| access.owner = owner);
         Ok(tag)
     }
 
