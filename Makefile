@@ -206,11 +206,11 @@ test-mutations: setup ## Switches off one rule at a time, of the protocol or the
 ifeq ($(MUTATIONS),)
 	@echo "test-mutations: none yet"
 else
-	$(CARGO) test --locked -p scaledb-verify --features mutations --test mutations --test durable
-	$(CARGO) test --locked -p scaledb-verify --features mutations --test log_crashes without_a_guard
-	$(CARGO) test --locked -p scaledb-log --features mutations --test guards
-	$(CARGO) test --locked -p scaledb-cicada --features mutations --test horizon
-	$(CARGO) test --locked -p scaledb-fuzzing --features mutations
+	@# one set of packages and features for all of them, so that each crate is built once
+	mutated="$(CARGO) test --locked -p scaledb-verify -p scaledb-log -p scaledb-cicada -p scaledb-fuzzing \
+		--no-default-features --features scaledb-verify/mutations,scaledb-fuzzing/mutations"
+	$$mutated --test mutations --test durable --test guards --test horizon --test targets
+	$$mutated --test log_crashes without_a_guard
 endif
 
 .PHONY: test-crash
@@ -220,7 +220,8 @@ test-crash: setup ## Kills, power cuts and failing system calls under a process 
 			apt-get install -y -q --no-install-recommends xfsprogs e2fsprogs > /dev/null || true
 		fi
 	fi
-	binary=$$($(CARGO) test --locked -p scaledb-verify --test kills --no-run --message-format=json \
+	# of the whole workspace, as the unit tests: other features would build the engines once more
+	binary=$$($(CARGO) test --locked --workspace --test kills --no-run --message-format=json \
 		| sed -n 's/.*"executable":"\([^"]*kills-[^"]*\)".*/\1/p')
 	tests/crash/run.sh "$$binary"
 
@@ -240,10 +241,12 @@ test-peers: ## The script that compares other programs with ours, on small progr
 
 .PHONY: test-examples
 test-examples: setup ## Runs each example
-	@for file in $(EXAMPLES); do
+	@# the binaries that the unit tests have built
+	$(CARGO) test --workspace --locked --no-run --quiet
+	for file in $(EXAMPLES); do
 		$(target_of)
 		echo "example $$name of $$package"
-		$(CARGO) run --quiet --locked -p "$$package" --example "$$name" > /dev/null
+		"$$CARGO_TARGET_DIR/debug/examples/$$name" > /dev/null
 	done
 
 .PHONY: test-loom

@@ -1,4 +1,5 @@
-//! SQL: sessions that parse, plan and run statements on an engine.
+//! SQL: sessions that run statements on an engine. `scaledb-parse` makes syntax trees of their texts, `scaledb-planner`
+//! plans of these.
 //!
 //! The modules stand in floors, and none names one above it: `xtask/src/tidy/floors.rs` has the table that `cargo xtask
 //! tidy` holds them to. What a lower floor needs of a higher one is a trait of its own.
@@ -10,12 +11,10 @@
 //!   explain/             plans as text            system/     catalogs that drivers read, one file each
 //!   exec/                operators push rows      statistics  samples of tables
 //!                        upward, into a RowSink
-//!   routine/             functions, procedures and blocks: statements over variables
-//!   bind/                syntax tree ─► plan      counts/     how often, how long, with what end
-//!                        names, types, operators
-//!   optimize/            which index serves, in which order tables are joined
-//!   plan/                operators, expressions   functions   as plans hold them
-//!   parse/               text ─► syntax tree      normalize: literals become parameters
+//!   routine/             functions, procedures    counts/     how often, how long, with what end
+//!                        and blocks: statements
+//!                        over variables
+//!   compiled/            plans by the text of their statement
 //!   memory, temporary, workers, gate, trace, error ..
 //! ```
 //!
@@ -25,23 +24,19 @@
 mod activity;
 mod adopted;
 mod api;
-mod bind;
 mod cancel;
+mod compiled;
 mod counts;
 mod database;
 mod error;
 mod exec;
 mod explain;
-mod functions;
 mod gate;
 mod identity;
 mod library;
 mod memory;
-mod optimize;
-mod parse;
 mod patience;
 mod pins;
-mod plan;
 mod presets;
 mod reclamation;
 mod routine;
@@ -63,9 +58,9 @@ pub use counts::{IndexNumbers, Latency, LatencyBucket, TableNumbers};
 pub use database::{Database, Login};
 pub use error::of_engine;
 pub use memory::default_query_memory;
-pub use parse::lex;
 pub use pins::Pin;
 pub use reclamation::{Held, Reclamation};
 pub use scaledb_notify::{Bell, Notification};
+pub use scaledb_parse::lex;
 pub use session::{Rows, Session};
 pub use supervisor::Supervisor;

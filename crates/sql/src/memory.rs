@@ -12,7 +12,7 @@
 //! ```
 
 use scaledb_sync::atomic::{AtomicUsize, Ordering};
-use scaledb_types::{Result, SqlError, SqlState, Value};
+use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 
 /// What a run takes from the budget at once.
@@ -321,27 +321,6 @@ impl Drop for Memory<'_> {
             self.budget.give(self.reserved);
         }
     }
-}
-
-/// Bytes that a kept value takes.
-pub(crate) fn weight(value: &Value) -> usize {
-    size_of::<Value>()
-        + match value {
-            Value::Text(text) if text.len() > 23 => text.len() + 16,
-            Value::Bytea(bytes) => bytes.len() + 16,
-            Value::Array(array) => array.values().iter().map(weight).sum::<usize>() + 64,
-            Value::Record(record) => record.values().iter().map(weight).sum::<usize>() + 48,
-            Value::Range(range) => range.bounds().map_or(16, |_| 88),
-            Value::Bits(bits) => bits.bytes().len() + 48,
-            Value::Jsonb(_) => 256,
-            Value::Numeric(_) => 16,
-            _ => 0,
-        }
-}
-
-/// Bytes that a kept row takes.
-pub(crate) fn row_weight(row: &[Value]) -> usize {
-    row.iter().map(weight).sum::<usize>() + 32
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@
 //! halved since.
 
 use crate::exec::codec;
-use crate::plan::BoundTable;
-use crate::plan::statistics::{ColumnStatistics, TableStatistics};
 use scaledb_base::TableId;
 use scaledb_engine::{Engine, Order, Range, TxnKind, Worker};
+use scaledb_planner::plan::BoundTable;
+use scaledb_planner::plan::statistics::{ColumnStatistics, TableStatistics};
 use scaledb_row::Projection;
 use scaledb_sync::lock::Mutex;
 use scaledb_types::Value;

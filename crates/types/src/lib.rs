@@ -47,6 +47,7 @@ mod timetz;
 pub mod ty;
 mod typename;
 pub mod value;
+mod weight;
 pub mod zone;
 
 pub use aggregate::{Accumulator, Aggregate, ResolvedAggregate, is_aggregate, resolve_aggregate};
@@ -72,4 +73,5 @@ pub use text::{NAME_LENGTH, utf8};
 pub use timetz::Timetz;
 pub use ty::{Base, Category, Type};
 pub use value::{Text, Value};
+pub use weight::{row_weight, weight};
 pub use zone::Zone;

@@ -74,9 +74,15 @@ const CRATES: &[Crate] = &[
     row("scaledb-catalog", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",
     ], CHECKERS),
+    row("scaledb-parse", &["scaledb-types", "scaledb-locks", "scaledb-catalog"], &[]),
+    row("scaledb-planner", &[
+        "scaledb-sync", "scaledb-base", "scaledb-row", "scaledb-engine", "scaledb-types", "scaledb-catalog",
+        "scaledb-extensions", "scaledb-locks", "scaledb-parse",
+    ], &[]),
     row("scaledb-sql", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",
-        "scaledb-catalog", "scaledb-extensions", "scaledb-locks", "scaledb-notify", "scaledb-log",
+        "scaledb-catalog", "scaledb-extensions", "scaledb-locks", "scaledb-notify", "scaledb-log", "scaledb-parse",
+        "scaledb-planner",
     ], &["scaledb-acc", "scaledb-cicada", "scaledb-verify"]),
     row("scaledb", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",

@@ -2,8 +2,8 @@
 
 use super::collected::Collected;
 use super::histogram::{Histogram, add};
-use crate::plan::cache::Compiled;
-use crate::plan::kind::StatementKind;
+use crate::compiled::Compiled;
+use crate::compiled::StatementKind;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_types::SqlState;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The text that a statement is counted under: its constants are left out, so that they stay private and all runs
 //! of an application's statement are one.
 
-use crate::parse::lex::{Kind, Lexer};
+use scaledb_parse::lex::{Kind, Lexer};
 
 /// Bytes of a text.
 const MAX_TEXT: usize = 1_024;

@@ -6,12 +6,12 @@
 use super::gather::{Gathered, Values, Way, sort_keys};
 use super::spill::{Division, Partitions, Rows};
 use super::{Exec, Flow, Next, row_weight};
-use crate::functions::Accumulator;
-use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, Node, Sets, Slot, SortKey};
 use hashbrown::HashTable;
 use rapidhash::fast::RandomState;
 use scaledb_engine::Worker;
+use scaledb_planner::functions::Accumulator;
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{Aggregate, Node, Sets, Slot, SortKey};
 use scaledb_types::{Result, Value};
 use std::hash::BuildHasher;
 

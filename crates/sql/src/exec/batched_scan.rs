@@ -3,11 +3,11 @@
 use super::row_filter::RowFilter;
 use super::scan::{Bounds, conditions, forget, forgets, load};
 use super::{Exec, Flow, Next, row_weight};
-use crate::plan::Scan;
-use crate::plan::expr::Expr;
 use scaledb_base::TableId;
 use scaledb_engine::{Order, Range, RowId, Worker};
 use scaledb_keys::{Direction, KeyBuf};
+use scaledb_planner::plan::Scan;
+use scaledb_planner::plan::expr::Expr;
 use scaledb_types::{Result, SqlError, Value};
 use std::ops::ControlFlow;
 

@@ -1,11 +1,11 @@
 //! Values in rows and keys of the engine.
 
 use super::tail;
-use crate::plan::place::ColumnPlace;
-use crate::plan::{BoundTable, IndexColumn};
 use crate::stored::{datum, stored_of};
 use scaledb_base::Error;
 use scaledb_keys::{Direction, KeyBuf, Nulls};
+use scaledb_planner::plan::place::ColumnPlace;
+use scaledb_planner::plan::{BoundTable, IndexColumn};
 use scaledb_row::{Column, Datum, RowBuf, RowMut, RowRef, Schema};
 use scaledb_types::calendar::{check_date, check_timestamp};
 use scaledb_types::{Base, Result, Stored, Type, Value};

@@ -7,9 +7,9 @@ use super::spill::{Division, Partitions, Rows};
 use super::{Exec, Flow, Next, row_weight};
 use crate::exec::context::Context;
 use crate::memory::Memory;
-use crate::plan::expr::Expr;
-use crate::plan::{Node, Slot};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{Node, Slot};
 use scaledb_types::{Result, Value};
 use std::collections::HashSet;
 

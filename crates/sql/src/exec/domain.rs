@@ -1,8 +1,8 @@
 //! What domains demand of values.
 
 use super::Exec;
-use crate::plan::domain::Domain;
 use scaledb_engine::Worker;
+use scaledb_planner::plan::domain::Domain;
 use scaledb_types::{Result, Value};
 
 impl<W: Worker> Exec<'_, W> {

@@ -2,9 +2,9 @@
 
 use super::{Exec, integers, weight};
 use crate::memory::Memory;
-use crate::plan::Slot;
-use crate::plan::expr::{Compare, Expr, Test};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::Slot;
+use scaledb_planner::plan::expr::{Compare, Expr, Test};
 use scaledb_types::func::Interrupt;
 use scaledb_types::numeric::Exact;
 use scaledb_types::{Array, Numeric, Result, SqlError, Type, Value};
@@ -259,7 +259,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Calls a function; one that is strict is NULL if an argument is.
     #[inline]
-    fn call(&mut self, function: &crate::functions::ScalarFn, args: &[Expr]) -> Result<Value> {
+    fn call(&mut self, function: &scaledb_planner::functions::ScalarFn, args: &[Expr]) -> Result<Value> {
         let context = self.context;
         let env = context.env;
         let check = || context.check_cancel();

@@ -15,9 +15,9 @@
 //! again, and finds the row of the other.
 
 use super::{Exec, codec};
-use crate::plan::{BoundTable, IndexColumn, IndexRef};
 use scaledb_engine::{Order, Range, Worker};
 use scaledb_keys::KeyBuf;
+use scaledb_planner::plan::{BoundTable, IndexColumn, IndexRef};
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::ops::ControlFlow;

@@ -11,10 +11,10 @@ use super::aggregate::{Groups, Kept, Running};
 use super::sort::order;
 use super::spill::{Merged, Sortable, Sorter};
 use super::{Exec, row_weight};
-use crate::functions::Accumulator;
-use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, SortKey};
 use scaledb_engine::Worker;
+use scaledb_planner::functions::Accumulator;
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{Aggregate, SortKey};
 use scaledb_types::{Result, Value};
 use std::collections::HashSet;
 

@@ -5,9 +5,9 @@ use super::spill::Partitions;
 use super::spilled_join::put_inner;
 use super::{Exec, Flow, Next, row_weight};
 use crate::memory::Memory;
-use crate::plan::{HashJoin, JoinKind};
 use rapidhash::fast::RandomState;
 use scaledb_engine::Worker;
+use scaledb_planner::plan::{HashJoin, JoinKind};
 use scaledb_types::{Result, Value};
 use std::collections::HashMap;
 

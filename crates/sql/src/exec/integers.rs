@@ -3,8 +3,8 @@
 //! All functions here answer `None` of what is no such expression, is NULL, or fails: it is then computed as any other,
 //! which tells what is wrong with it.
 
-use crate::functions::Integers;
-use crate::plan::expr::{Compare, Expr};
+use scaledb_planner::functions::Integers;
+use scaledb_planner::plan::expr::{Compare, Expr};
 use scaledb_types::Value;
 
 /// Operators within each other that are computed so. A part that is none of integers is met again at each level above

@@ -3,9 +3,9 @@
 
 use super::references::Reference;
 use super::{Exec, codec};
-use crate::plan::{BoundTable, ForeignKey, IndexRef};
 use scaledb_engine::{Order, Range, Worker};
 use scaledb_keys::KeyBuf;
+use scaledb_planner::plan::{BoundTable, ForeignKey, IndexRef};
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::ops::ControlFlow;

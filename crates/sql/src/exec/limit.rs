@@ -1,9 +1,9 @@
 //! LIMIT and OFFSET.
 
 use super::{Exec, Flow, Next};
-use crate::plan::expr::Expr;
-use crate::plan::{Node, Slot};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{Node, Slot};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 
 impl<'a, W: Worker> Exec<'a, W> {

@@ -5,9 +5,9 @@
 //! session waits, and runs the statement again while it holds the lock (`session::waiting`).
 
 use super::{Exec, Flow, Next, codec};
-use crate::plan::{BoundTable, Node, Policy, RowLock, Scan};
 use scaledb_engine::{ReadMark, RowId, Worker};
 use scaledb_locks::{Mode, Tag};
+use scaledb_planner::plan::{BoundTable, Node, Policy, RowLock, Scan};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 
 /// The row locks of one run of a statement.

@@ -7,9 +7,9 @@
 //! planner's estimate of the rows is above the limit.
 
 use super::{Exec, Flow, Next, row_weight};
-use crate::plan::expr::{Lookup, Subquery};
 use rapidhash::fast::RandomState;
 use scaledb_engine::Worker;
+use scaledb_planner::plan::expr::{Lookup, Subquery};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::collections::HashMap;
 use std::rc::Rc;

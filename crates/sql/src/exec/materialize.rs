@@ -2,9 +2,9 @@
 
 use super::spill::{CHECK, Stash, Stashed};
 use super::{Exec, Flow, Next, row_weight};
-use crate::plan::depends::Depends;
-use crate::plan::{Cte, Node, Recursive, Slot};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::depends::Depends;
+use scaledb_planner::plan::{Cte, Node, Recursive, Slot};
 use scaledb_types::{Result, SqlError, Value};
 use std::collections::HashSet;
 use std::sync::Arc;

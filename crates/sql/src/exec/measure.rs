@@ -8,9 +8,9 @@
 //! ```
 
 use super::{Exec, Flow, Next};
-use crate::plan::Node;
-use crate::plan::expr::{Expr, Subquery};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::Node;
+use scaledb_planner::plan::expr::{Expr, Subquery};
 use scaledb_types::Result;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -5,11 +5,11 @@
 
 use super::eval::compare;
 use super::{Exec, Rows};
-use crate::plan::expr::Compare;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rapidhash::fast::RandomState;
 use scaledb_engine::Worker;
+use scaledb_planner::plan::expr::Compare;
 use scaledb_types::{Result, Value};
 use std::cmp::Ordering;
 use std::hash::BuildHasher;

@@ -45,12 +45,13 @@ pub(crate) mod window_agg;
 mod window_frame;
 mod window_value;
 
-use crate::memory::{Memory, row_weight, weight};
-use crate::plan::{Computed, Node, Slot};
+use crate::memory::Memory;
 use context::Context;
 use scaledb_engine::{RowId, Worker};
+use scaledb_planner::plan::{Computed, Node, Slot};
 use scaledb_row::RowBuf;
 use scaledb_types::{Result, SqlError, Value};
+use scaledb_types::{row_weight, weight};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 

@@ -1,8 +1,8 @@
 //! Joins row by row: for each outer row, the inner rows are read.
 
 use super::{Exec, Flow, Next};
-use crate::plan::{JoinKind, NestedLoop};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::{JoinKind, NestedLoop};
 use scaledb_types::{Result, Value};
 
 impl<'a, W: Worker> Exec<'a, W> {

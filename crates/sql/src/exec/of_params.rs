@@ -3,9 +3,9 @@
 use super::context::Context;
 use super::eval::{admit, compare, passes};
 use super::integers;
-use crate::functions::ScalarFn;
 use crate::memory::Memory;
-use crate::plan::expr::Expr;
+use scaledb_planner::functions::ScalarFn;
+use scaledb_planner::plan::expr::Expr;
 use scaledb_types::func::Interrupt;
 use scaledb_types::{Result, Value};
 use std::borrow::Cow;

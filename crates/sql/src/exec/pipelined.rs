@@ -2,9 +2,9 @@
 //! a table.
 
 use super::{Exec, Flow, Next};
-use crate::plan::expr::Expr;
-use crate::plan::{Computed, Cte, Node, SetCall, Slot};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{Computed, Cte, Node, SetCall, Slot};
 use scaledb_types::{Result, Value};
 use std::rc::Rc;
 

@@ -1,8 +1,8 @@
 //! Set-returning functions in select lists.
 
 use super::{Exec, Flow, Next, row_weight};
-use crate::plan::{Node, SetItem};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::{Node, SetItem};
 use scaledb_types::{Record, Result, Value};
 use std::sync::Arc;
 

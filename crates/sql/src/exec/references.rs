@@ -9,11 +9,11 @@
 use super::late::Check;
 use super::{Exec, codec};
 use crate::counts::Write;
-use crate::plan::trigger::Event;
-use crate::plan::{ForeignKey, IndexRef, Slot};
 use scaledb_catalog::Action;
 use scaledb_engine::{Order, Range, RowId, Worker};
 use scaledb_keys::KeyBuf;
+use scaledb_planner::plan::trigger::Event;
+use scaledb_planner::plan::{ForeignKey, IndexRef, Slot};
 use scaledb_row::{Projection, RowRef};
 use scaledb_types::cast::{Context, find_cast, no_cast};
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
@@ -74,24 +74,14 @@ impl Reference {
     }
 }
 
-impl ForeignKey {
-    fn referring_types(&self) -> impl Iterator<Item = Type> + Clone {
-        self.from_columns.iter().map(|&column| self.from.types[column])
-    }
+/// What rows with these values refer to; `None` if no row can have it.
+fn referred_by<'v>(key: &ForeignKey, values: &'v [Value]) -> Option<Cow<'v, [Value]>> {
+    equal_in(values, key.referring_types().zip(key.referred_types()))
+}
 
-    fn referred_types(&self) -> impl Iterator<Item = Type> + Clone {
-        self.to_columns.iter().map(|&column| self.to.types[column])
-    }
-
-    /// What rows with these values refer to; `None` if no row can have it.
-    fn referred_by<'v>(&self, values: &'v [Value]) -> Option<Cow<'v, [Value]>> {
-        equal_in(values, self.referring_types().zip(self.referred_types()))
-    }
-
-    /// What rows have that refer to these values; `None` if no row can have it.
-    fn referring_to<'v>(&self, values: &'v [Value]) -> Option<Cow<'v, [Value]>> {
-        equal_in(values, self.referred_types().zip(self.referring_types()))
-    }
+/// What rows have that refer to these values; `None` if no row can have it.
+fn referring_to<'v>(key: &ForeignKey, values: &'v [Value]) -> Option<Cow<'v, [Value]>> {
+    equal_in(values, key.referred_types().zip(key.referring_types()))
 }
 
 /// Values of the first types as equal values of the second, if these have them.
@@ -136,7 +126,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let key = &check.key;
         match &check.kind {
             Kind::Referring(values) => {
-                if let Some(wanted) = key.referred_by(values)
+                if let Some(wanted) = referred_by(key, values)
                     && self.is_there(key, &wanted)?
                 {
                     return Ok(());
@@ -159,7 +149,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 let sets = if new.is_some() { &[][..] } else { &key.desc.on_delete_sets[..] };
                 let first = matches!(action, Action::NoAction | Action::Restrict);
-                let Some(wanted) = key.referring_to(old) else { return Ok(()) };
+                let Some(wanted) = referring_to(key, old) else { return Ok(()) };
                 let rows = self.referring(key, &wanted, first)?;
                 if rows.is_empty() {
                     return Ok(());

@@ -15,11 +15,11 @@
 
 use super::Exec;
 use super::scan::conditions;
-use crate::functions::ScalarFn;
-use crate::plan::Scan;
-use crate::plan::expr::{self, Compare, Expr};
-use crate::plan::place::{Load, Loads};
 use scaledb_engine::Worker;
+use scaledb_planner::functions::ScalarFn;
+use scaledb_planner::plan::Scan;
+use scaledb_planner::plan::expr::{self, Compare, Expr};
+use scaledb_planner::plan::place::{Load, Loads};
 use scaledb_row::RowRef;
 use scaledb_types::calendar::DAY_MICROS;
 use scaledb_types::{Base, Numeric, Result, SqlState, Text, Type, Value};

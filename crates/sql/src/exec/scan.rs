@@ -2,11 +2,11 @@
 
 use super::row_filter::WARM_UP;
 use super::{Exec, Flow, Next, codec};
-use crate::plan::expr::Expr;
-use crate::plan::{Access, Bound, IndexColumn, KeyValue, Scan};
 use scaledb_base::TableId;
 use scaledb_engine::{Order, PREFETCH, Range, ReadMark, RowId, Worker};
 use scaledb_keys::{KeyBuf, Nulls};
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{Access, Bound, IndexColumn, KeyValue, Scan};
 use scaledb_row::RowRef;
 use scaledb_types::{Result, Value};
 use std::ops::ControlFlow;

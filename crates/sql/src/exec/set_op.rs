@@ -8,8 +8,8 @@ use super::context::Context;
 use super::spill::{Division, Partitions, Rows};
 use super::{Exec, Flow, Next, row_weight};
 use crate::memory::Memory;
-use crate::plan::{Node, SetKind, Slot};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::{Node, SetKind, Slot};
 use scaledb_types::{Result, Value};
 use std::collections::HashMap;
 

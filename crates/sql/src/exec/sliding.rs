@@ -17,8 +17,8 @@
 
 use super::Exec;
 use super::window_frame::Rows;
-use crate::functions::{Accumulator, AggregateFn};
 use scaledb_engine::Worker;
+use scaledb_planner::functions::{Accumulator, AggregateFn};
 use scaledb_types::{Result, Value};
 use std::ops::Range;
 

@@ -3,8 +3,8 @@
 use super::spill::{Sortable, Sorter};
 use super::{Exec, Flow, Next, row_weight};
 use crate::exec::context::Context;
-use crate::plan::{Node, Slot, SortKey};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::{Node, Slot, SortKey};
 use scaledb_types::{Result, Value};
 use std::cmp::Ordering;
 

@@ -16,9 +16,9 @@ use super::sort::Sorting;
 use super::spill::{Division, Partitions, Rows};
 use super::{Exec, Flow, Next};
 use crate::memory::Memory;
-use crate::plan::expr::Expr;
-use crate::plan::{HashJoin, JoinKind, Slot, SortKey};
 use scaledb_engine::{RowId, Worker};
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{HashJoin, JoinKind, Slot, SortKey};
 use scaledb_types::{Result, SqlError, Value};
 use std::cell::Cell;
 

@@ -15,11 +15,11 @@ use super::spill::{Numbered, Numbering, Stash};
 use super::window_agg::Keys;
 use super::window_frame::{Offsets, Rows};
 use super::{Exec, Flow, Next};
-use crate::functions::Accumulator;
-use crate::plan::expr::Expr;
-use crate::plan::window::OwnFn;
-use crate::plan::{Slot, SortKey, Window, WindowFn};
 use scaledb_engine::Worker;
+use scaledb_planner::functions::Accumulator;
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::window::OwnFn;
+use scaledb_planner::plan::{Slot, SortKey, Window, WindowFn};
 use scaledb_types::{Result, Value};
 use std::ops::Range;
 

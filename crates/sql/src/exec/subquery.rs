@@ -2,9 +2,9 @@
 
 use super::spill::Stashed;
 use super::{Exec, Flow, Rows, row_weight};
-use crate::functions::SetFn;
-use crate::plan::expr::{Ask, Compare, Subquery};
 use scaledb_engine::Worker;
+use scaledb_planner::functions::SetFn;
+use scaledb_planner::plan::expr::{Ask, Compare, Subquery};
 use scaledb_types::func::Interrupt;
 use scaledb_types::{Array, Result, SqlError, SqlState, Type, Value};
 use std::rc::Rc;
@@ -78,7 +78,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// The rows of a set-returning function.
     pub(super) fn set_call(
         &mut self,
-        call: &crate::plan::SetCall,
+        call: &scaledb_planner::plan::SetCall,
         next: &mut dyn FnMut(&mut Self, Vec<Value>) -> Result<Flow>,
     ) -> Result<Flow> {
         let mut args = Vec::with_capacity(call.args().len());

@@ -10,8 +10,8 @@
 //! A number is never given again within a table, so values of columns that have gone mean nothing. A value that is the
 //! column's missing one is left out: it is that of all rows that say nothing.
 
-use crate::plan::place::Added;
 use scaledb_base::varint;
+use scaledb_planner::plan::place::Added;
 use scaledb_types::{Result, SqlError, SqlState, Storage, Stored, Type, Value};
 use std::borrow::Cow;
 

@@ -4,12 +4,12 @@
 //! wait until the statement has written all of them and its foreign keys are checked.
 
 use super::Exec;
-use crate::memory::row_weight;
-use crate::plan::BoundTable;
-use crate::plan::trigger::{Event, Trigger, Triggers, seen};
 use crate::routine::{Finished, run};
 use scaledb_catalog::TriggerTiming;
 use scaledb_engine::Worker;
+use scaledb_planner::plan::BoundTable;
+use scaledb_planner::plan::trigger::{Event, Trigger, Triggers, seen};
+use scaledb_types::row_weight;
 use scaledb_types::{Array, Base, Dimension, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 

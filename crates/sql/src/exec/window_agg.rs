@@ -4,8 +4,8 @@ use super::sort::order;
 use super::spilled_window::{Layout, Passes};
 use super::window_frame::{Offsets, Rows};
 use super::{Exec, Flow, Next, row_weight};
-use crate::plan::{Node, Slot, Window, WindowFn};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::{Node, Slot, Window, WindowFn};
 use scaledb_types::{Result, Value};
 
 /// The keys of a row for one window.

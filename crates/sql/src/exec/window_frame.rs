@@ -10,9 +10,9 @@
 //! once.
 
 use super::Exec;
-use crate::plan::window::{Edge, Exclude, Frame, Reach, Units};
-use crate::plan::{SortKey, Window};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::window::{Edge, Exclude, Frame, Reach, Units};
+use scaledb_planner::plan::{SortKey, Window};
 use scaledb_types::{Env, Interval, Result, SqlError, SqlState, Value};
 use std::ops::Range;
 

@@ -3,9 +3,9 @@
 use super::sliding::Aggregating;
 use super::window_frame::{FramePosition, Offsets, Rows};
 use super::{Exec, Flow};
-use crate::plan::window::OwnFn;
-use crate::plan::{Window, WindowFn};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::window::OwnFn;
+use scaledb_planner::plan::{Window, WindowFn};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::ops::Range;
 

@@ -2,9 +2,9 @@
 
 use super::names::Meaning;
 use super::nodes::Describer;
-use crate::parse::lex::quoted;
-use crate::plan::expr::{Ask, Compare, Expr, Test, type_of};
-use crate::plan::{Aggregate, Slot, SortKey, Window, WindowFn};
+use scaledb_parse::lex::quoted;
+use scaledb_planner::plan::expr::{Ask, Compare, Expr, Test, type_of};
+use scaledb_planner::plan::{Aggregate, Slot, SortKey, Window, WindowFn};
 use scaledb_types::{Array, Type, Value};
 use std::sync::Arc;
 
@@ -215,7 +215,7 @@ impl<'p> Describer<'p> {
         // what is run there belongs to the operator that computes it
         let foreign = std::mem::replace(&mut self.foreign, true);
         let text = match meaning {
-            Meaning::Hidden(text) => crate::plan::key_text(text).into_owned(),
+            Meaning::Hidden(text) => scaledb_planner::plan::key_text(text).into_owned(),
             Meaning::Column(relation, name) => self.column(relation, name, own),
             Meaning::Numbered(relation, number) => self.column(relation, &format!("column{number}"), own),
             Meaning::Computed(expr) => self.part(expr, own),

@@ -3,8 +3,8 @@
 use super::nodes::Describer;
 use super::{Data, Detail, Figures, Shown, average};
 use crate::exec::measure::{Measure, MergedRows};
-use crate::plan::expr::{Expr, Subquery};
-use crate::plan::{Merge, Modify, Node};
+use scaledb_planner::plan::expr::{Expr, Subquery};
+use scaledb_planner::plan::{Merge, Modify, Node};
 
 /// Bytes in kB, of which there is one at least.
 fn kilobytes(bytes: u64) -> u64 {

@@ -3,8 +3,8 @@
 use super::expressions::compared;
 use super::nodes::{Describer, text};
 use super::{Detail, Shown};
-use crate::plan::expr::Compare;
-use crate::plan::{HashJoin, JoinKind, NestedLoop, Node};
+use scaledb_planner::plan::expr::Compare;
+use scaledb_planner::plan::{HashJoin, JoinKind, NestedLoop, Node};
 
 impl<'p> Describer<'p> {
     pub(super) fn nested_loop(&mut self, node: &'p Node, join: &'p NestedLoop) -> Shown {

@@ -21,7 +21,7 @@ mod text;
 pub(crate) use nodes::describe;
 pub(crate) use sites::Reaching;
 
-use crate::parse::explain::Format;
+use scaledb_parse::explain::Format;
 use std::time::Duration;
 
 /// What is said of an operator, or of one of its properties.

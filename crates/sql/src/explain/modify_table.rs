@@ -2,8 +2,8 @@
 
 use super::nodes::{Describer, relation, text};
 use super::{Detail, Shown};
-use crate::parse::lex::quoted;
-use crate::plan::{Insert, Modify};
+use scaledb_parse::lex::quoted;
+use scaledb_planner::plan::{Insert, Modify};
 
 impl<'p> Describer<'p> {
     pub(super) fn modify(&mut self, modify: &'p Modify) -> Shown {

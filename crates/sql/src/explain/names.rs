@@ -3,9 +3,11 @@
 //! A slot is a column of something that is read, or holds what an operator has computed: then it is called by what that
 //! was computed from.
 
-use crate::plan::expr::{Expr, Subquery};
-use crate::plan::place::ColumnPlace;
-use crate::plan::{Aggregate, BoundTable, Cte, Label, Modify, Node, Scan, SetCall, SetItem, Slot, Window};
+use scaledb_planner::plan::expr::{Expr, Subquery};
+use scaledb_planner::plan::place::ColumnPlace;
+use scaledb_planner::plan::{
+    Aggregate, BoundTable, Cte, Label, Modify, Node, Scan, SetCall, SetItem, Slot, Window,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -8,9 +8,9 @@ use super::names::Names;
 use super::sites::Reaching;
 use super::{Child, Data, Detail, Explained, Shown};
 use crate::exec::measure::Measures;
-use crate::parse::lex::quoted;
-use crate::plan::expr::{Ask, Compare, Expr, Subquery};
-use crate::plan::{Node, Plan};
+use scaledb_parse::lex::quoted;
+use scaledb_planner::plan::expr::{Ask, Compare, Expr, Subquery};
+use scaledb_planner::plan::{Node, Plan};
 use scaledb_types::Env;
 use std::sync::Arc;
 

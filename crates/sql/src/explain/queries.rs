@@ -3,9 +3,9 @@
 use super::figures::together;
 use super::nodes::{Describer, text};
 use super::{Child, Detail, Shown};
-use crate::parse::lex::quoted;
-use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, Cte, Node, SetItem, SetKind, Sets, Slot, SortKey, Window};
+use scaledb_parse::lex::quoted;
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{Aggregate, Cte, Node, SetItem, SetKind, Sets, Slot, SortKey, Window};
 
 impl<'p> Describer<'p> {
     /// A condition is a property of the operator below, if that can have one.

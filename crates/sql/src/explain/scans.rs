@@ -3,10 +3,10 @@
 use super::expressions::{Own, compared};
 use super::nodes::{Describer, relation, text};
 use super::{Detail, Shown};
-use crate::parse::lex::quoted;
-use crate::plan::expr::{Compare, Expr};
-use crate::plan::{Access, Computed, IndexRef, KeyValue, Label, Node, Scan, SetCall, Slot};
 use scaledb_engine::Order;
+use scaledb_parse::lex::quoted;
+use scaledb_planner::plan::expr::{Compare, Expr};
+use scaledb_planner::plan::{Access, Computed, IndexRef, KeyValue, Label, Node, Scan, SetCall, Slot};
 
 impl<'p> Describer<'p> {
     pub(super) fn scan(&mut self, node: &'p Node, scan: &'p Scan) -> Shown {

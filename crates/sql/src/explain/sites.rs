@@ -3,11 +3,11 @@
 use super::nodes::Describer;
 use super::{Data, Detail, Fields};
 use crate::exec::codec;
-use crate::plan::expr::Expr;
-use crate::plan::{Access, BoundTable, KeyValue, Scan};
 use scaledb_base::TableId;
 use scaledb_engine::{Keys, Range, Reach, Reached, Site};
 use scaledb_keys::{Direction, KeyBuf};
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{Access, BoundTable, KeyValue, Scan};
 
 /// Asks the engine which nodes answer for keys.
 pub(crate) type Reaching<'a> = dyn Fn(TableId, Keys<'_>) -> Option<Reach> + 'a;

@@ -1,7 +1,7 @@
 //! What is wrong with a body that can be seen before it runs.
 
 use super::{Loaded, Returns};
-use crate::parse::plpgsql::{Block, Line, Return, Step};
+use scaledb_parse::plpgsql::{Block, Line, Return, Step};
 use scaledb_types::{Result, SqlError, SqlState};
 
 /// Looks at the RETURNs of a body.

@@ -3,8 +3,8 @@
 use super::names::unassigned;
 use super::runner::Runner;
 use super::{Assigned, Loaded, Slot};
-use crate::parse::plpgsql::VariableId;
-use crate::plan::routine::Fields;
+use scaledb_parse::plpgsql::VariableId;
+use scaledb_planner::plan::routine::Fields;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 

@@ -4,14 +4,14 @@ use super::frame::Frame;
 use super::names::Names;
 use super::runner::{Ran, Runner};
 use super::{Loaded, Piece, Planned, Returns, Slot, Wanted};
-use crate::memory::row_weight;
-use crate::parse::plpgsql::{Block, Diagnostic, Into, Line, Query, Return, Sql, Step, Target, VariableId};
-use crate::plan::Kind;
-use crate::plan::cache::{Action, Held};
-use crate::plan::routine::Fields;
+use crate::compiled::{Action, Held};
+use scaledb_parse::plpgsql::{Block, Diagnostic, Into, Line, Query, Return, Sql, Step, Target, VariableId};
+use scaledb_planner::plan::Kind;
+use scaledb_planner::plan::routine::Fields;
 use scaledb_types::array::MAX_DIMENSIONS;
 use scaledb_types::func::Interrupt;
 use scaledb_types::func::assign::set_element;
+use scaledb_types::row_weight;
 use scaledb_types::{Base, Record, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
@@ -581,7 +581,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     }
 
     /// Assigns what a procedure has returned to the variables that it was called with.
-    fn take_back(&mut self, call: &crate::plan::cache::Call, row: Option<&[Value]>) -> Result<()> {
+    fn take_back(&mut self, call: &crate::compiled::Call, row: Option<&[Value]>) -> Result<()> {
         let Some(row) = row else { return Ok(()) };
         for ((value, place), ty) in row.iter().zip(&call.places).zip(&call.types) {
             let Some(at) = place else {

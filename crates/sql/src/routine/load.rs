@@ -1,13 +1,13 @@
 //! Makes routines ready to run: what the catalog knows of the types of their variables.
 
 use super::{Loaded, Returns, Slot};
-use crate::bind::names::{find_relation, parse_type};
-use crate::parse::plpgsql::{
+use scaledb_catalog::{Catalog, Language, PUBLIC, Relation, Returned, RoutineDesc, TableDesc};
+use scaledb_parse::plpgsql::{
     self, DeclaredType, Line, NameConflicts, Outside, Program, Query, Scope, Sql, Step, VariableId,
 };
-use crate::plan::column_types;
-use crate::plan::routine::{Fields, fields_of, result_columns};
-use scaledb_catalog::{Catalog, Language, PUBLIC, Relation, Returned, RoutineDesc, TableDesc};
+use scaledb_planner::bind::names::{find_relation, parse_type};
+use scaledb_planner::plan::column_types;
+use scaledb_planner::plan::routine::{Fields, fields_of, result_columns};
 use scaledb_sync::lock::Mutex;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(crate) fn load(
 ) -> Result<Loaded> {
     let own_path = desc.settings.iter().find(|(name, _)| name == "search_path");
     let own_path = own_path.map(|(_, value)| {
-        let mut names = crate::parse::lex::names_of(value).unwrap_or_default();
+        let mut names = scaledb_parse::lex::names_of(value).unwrap_or_default();
         if !names.iter().any(|schema| schema == "pg_catalog") {
             names.insert(0, "pg_catalog".to_owned());
         }
@@ -275,7 +275,7 @@ fn places(
 
 /// The table that the text of a type names.
 fn table_named<'c>(catalog: &'c Catalog, path: &[String], text: &str) -> Option<&'c Arc<TableDesc>> {
-    let (schema, name) = crate::bind::names::split_text(text)?;
+    let (schema, name) = scaledb_planner::bind::names::split_text(text)?;
     match find_relation(catalog, path, schema.as_deref(), &name) {
         Some(Relation::Table(table)) => Some(table),
         _ => None,
@@ -333,7 +333,7 @@ fn statements(desc: &RoutineDesc, outside: Vec<Outside>) -> Result<Program> {
         });
     }
     let visible = program.scopes[0].names.len() - 1;
-    let texts = crate::parse::routine::statements(&desc.body);
+    let texts = scaledb_parse::routine::statements(&desc.body);
     let last = texts.len().saturating_sub(1);
     for (number, text) in texts.into_iter().enumerate() {
         let sql = Sql { text, number: program.pieces, scope: 0, visible };

@@ -2,9 +2,9 @@
 
 use super::interpret::{Flow, Interpreter};
 use super::runner::Runner;
-use crate::memory::row_weight;
-use crate::parse::plpgsql::{Line, Query, Range, Sql, Target};
-use crate::plan::routine::Fields;
+use scaledb_parse::plpgsql::{Line, Query, Range, Sql, Target};
+use scaledb_planner::plan::routine::Fields;
+use scaledb_types::row_weight;
 use scaledb_types::{Array, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 

@@ -21,11 +21,11 @@ mod names;
 mod raise;
 pub(crate) mod runner;
 
-use crate::parse::plpgsql::{NameConflicts, Program, Query, Return, Sql, Step};
-use crate::plan::Node;
-use crate::plan::cache::{Action, Compiled, Held};
-use crate::plan::routine::Fields;
+use crate::compiled::{Action, Compiled, Held};
 use scaledb_catalog::RoutineDesc;
+use scaledb_parse::plpgsql::{NameConflicts, Program, Query, Return, Sql, Step};
+use scaledb_planner::plan::Node;
+use scaledb_planner::plan::routine::Fields;
 use scaledb_sync::lock::Mutex;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;

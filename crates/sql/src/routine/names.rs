@@ -1,8 +1,8 @@
 //! Names of variables in pieces of SQL.
 
 use super::{Assigned, Loaded, Slot};
-use crate::bind::variables::{RowVariable, Variable, Variables};
-use crate::parse::plpgsql::{NameConflicts, ScopeId, VariableId};
+use scaledb_parse::plpgsql::{NameConflicts, ScopeId, VariableId};
+use scaledb_planner::bind::variables::{RowVariable, Variable, Variables};
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use std::cell::RefCell;
 

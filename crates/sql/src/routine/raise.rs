@@ -3,7 +3,7 @@
 use super::interpret::Interpreter;
 use super::runner::Runner;
 use crate::api::Severity;
-use crate::parse::plpgsql::{Level, Raise, RaiseOption, state_of, states_of};
+use scaledb_parse::plpgsql::{Level, Raise, RaiseOption, state_of, states_of};
 use scaledb_types::{Result, SqlError, SqlState};
 
 impl<R: Runner> Interpreter<'_, '_, R> {

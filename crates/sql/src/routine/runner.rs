@@ -2,7 +2,7 @@
 
 use super::{Piece, Planned};
 use crate::api::Severity;
-use crate::plan::cache::{Compiled, Held};
+use crate::compiled::{Compiled, Held};
 use scaledb_types::{Result, SqlError, Type, Value};
 
 /// What a piece of SQL has done.

@@ -3,9 +3,9 @@
 
 use super::Session;
 use crate::exec::codec;
-use crate::plan::point::{MOST_COLUMNS, PointKey, Source};
 use scaledb_engine::{Engine, PREFETCH, Worker};
 use scaledb_keys::KeyBuf;
+use scaledb_planner::plan::point::{MOST_COLUMNS, PointKey, Source};
 use scaledb_types::{Env, Type, Value};
 
 /// The longest value that is worth being looked at: keys are small.

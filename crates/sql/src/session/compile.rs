@@ -2,22 +2,22 @@
 
 use super::state::SessionState;
 use crate::api::Column;
-use crate::bind::expr::is_named;
-use crate::bind::variables::Variables;
-use crate::bind::{Binder, Bound, Keys, Lookup, SystemTable, Typed};
-use crate::functions::SessionFn;
-use crate::parse::{self, utility};
-use crate::plan::cache::{Action, Call, Compiled, Held};
-use crate::plan::expr::Expr;
-use crate::plan::kind::StatementKind;
-use crate::plan::point::PointKey;
-use crate::plan::routine::result_columns;
-use crate::plan::statistics::TableStatistics;
-use crate::plan::{BoundTable, Kind, Plan};
+use crate::compiled::StatementKind;
+use crate::compiled::{Action, Call, Compiled, Held};
 use crate::routine::{Piece, Wanted};
 use crate::trace::Number;
 use scaledb_catalog::{Catalog, RoutineKind, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::{self as parse, utility};
+use scaledb_planner::bind::expr::is_named;
+use scaledb_planner::bind::variables::Variables;
+use scaledb_planner::bind::{Binder, Bound, Keys, Lookup, SystemTable, Typed};
+use scaledb_planner::functions::SessionFn;
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::point::PointKey;
+use scaledb_planner::plan::routine::result_columns;
+use scaledb_planner::plan::statistics::TableStatistics;
+use scaledb_planner::plan::{BoundTable, Kind, Plan};
 use scaledb_types::{Base, Context, Env, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{SetExpr, Statement as Ast};
 use std::sync::Arc;
@@ -101,13 +101,13 @@ impl<'c> Compiling<'c> {
         let types = columns.iter().flatten().map(|(_, ty)| *ty).collect();
         // what is returned only is not evaluated
         let given = exprs.into_iter().zip(&named).filter(|(_, parameter)| parameter.mode.is_given());
-        let output = given.map(|(expr, _)| crate::bind::Output {
+        let output = given.map(|(expr, _)| scaledb_planner::bind::Output {
             name: String::new(),
             expr,
             ty: Type::TEXT,
             origin: (0, 0),
         });
-        let bound = Bound::new(crate::plan::Node::Result, output.collect());
+        let bound = Bound::new(scaledb_planner::plan::Node::Result, output.collect());
         let Planned { action, params, .. } = planned(binder, bound, Kind::Select);
         let args = Held::new(Arc::new(compiled(
             self.text,

@@ -1,9 +1,9 @@
 //! What a conflict was about: the table or index, and the key, as the client knows them.
 
-use crate::plan::{BoundTable, IndexColumn, IndexRef};
 use crate::stored::{column_type, stored_of};
 use scaledb_base::TableId;
 use scaledb_keys::{Direction, KeyReader, Nulls};
+use scaledb_planner::plan::{BoundTable, IndexColumn, IndexRef};
 use scaledb_row::{Datum, read_key};
 use scaledb_types::{Env, Value};
 

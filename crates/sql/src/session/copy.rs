@@ -4,17 +4,18 @@ use super::Session;
 use super::copy_text::{Decoder, Encoder};
 use super::run::Target;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
-use crate::bind::dml::has_trigger_instead;
-use crate::bind::names::{find_relation, is_temporary};
+use crate::compiled::{Action, Held};
 use crate::exec::triggers::Fired;
 use crate::exec::{Exec, Flow};
-use crate::memory::{Reservation, row_weight};
-use crate::parse::copy::{Copy, CopyFormat, CopySource};
-use crate::plan::Node;
-use crate::plan::cache::{Action, Held};
-use crate::plan::trigger::Event;
+use crate::memory::Reservation;
 use scaledb_catalog::Relation;
 use scaledb_engine::Engine;
+use scaledb_parse::copy::{Copy, CopyFormat, CopySource};
+use scaledb_planner::bind::dml::has_trigger_instead;
+use scaledb_planner::bind::names::{find_relation, is_temporary};
+use scaledb_planner::plan::Node;
+use scaledb_planner::plan::trigger::Event;
+use scaledb_types::row_weight;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
@@ -125,7 +126,7 @@ impl<E: Engine> Session<E> {
             let what = format!("cannot copy to materialized view \"{name}\"");
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
         }
-        let types = crate::plan::column_types(&self.state.catalog, &desc)?;
+        let types = scaledb_planner::plan::column_types(&self.state.catalog, &desc)?;
         let columns = match is_view {
             true => columns,
             false => &self.columns_to_copy(schema.as_deref(), name, columns)?,
@@ -365,8 +366,8 @@ impl<E: Engine> Session<E> {
 /// # Errors
 /// 0A000 for a condition with a subquery, 42601.
 fn check_condition(text: &str) -> Result<()> {
-    use crate::parse::lex::Lexer;
-    crate::parse::expression(text)?;
+    use scaledb_parse::lex::Lexer;
+    scaledb_parse::expression(text)?;
     if Lexer::new(text).any(|token| token.is(text, "select") || token.is(text, "values")) {
         return Err(SqlError::unsupported("cannot use subquery in COPY FROM WHERE condition"));
     }

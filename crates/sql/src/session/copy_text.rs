@@ -1,7 +1,7 @@
 //! The formats of COPY: text, csv, binary.
 
 use crate::api::Column;
-use crate::parse::copy::{Copy, CopyFormat};
+use scaledb_parse::copy::{Copy, CopyFormat};
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";

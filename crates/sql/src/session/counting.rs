@@ -1,10 +1,10 @@
 //! Counting the runs of statements: how long they take, and how they end.
 
 use super::Session;
+use crate::compiled::{Action, Held};
 use crate::counts::Ended;
-use crate::parse::utility::Utility;
-use crate::plan::cache::{Action, Held};
 use scaledb_engine::Engine;
+use scaledb_parse::utility::Utility;
 use scaledb_types::SqlError;
 use std::time::Instant;
 

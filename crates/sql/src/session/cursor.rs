@@ -6,10 +6,10 @@
 use super::Session;
 use super::run::{Kept, Target, replay};
 use crate::api::{Column, Executed, RowSink, Tag};
+use crate::compiled::{Action, Held};
 use crate::memory::Reservation;
-use crate::parse::utility::{Motion, Utility};
-use crate::plan::cache::{Action, Held};
 use scaledb_engine::Engine;
+use scaledb_parse::utility::{Motion, Utility};
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 

@@ -4,10 +4,11 @@
 use super::Session;
 use super::run::Target;
 use crate::api::{Column, CopyInfo, Description, Executed, RowSink, Status, Step, Tag};
-use crate::memory::{Reservation, weight};
-use crate::plan::cache::{Action, Held};
-use crate::plan::expr::type_of;
+use crate::compiled::{Action, Held};
+use crate::memory::Reservation;
 use scaledb_engine::Engine;
+use scaledb_planner::plan::expr::type_of;
+use scaledb_types::weight;
 use scaledb_types::{Base, Context, Env, Result, SqlError, SqlState, Type, Value, find_cast};
 use std::ops::ControlFlow;
 

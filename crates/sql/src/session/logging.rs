@@ -7,11 +7,11 @@
 
 use super::Session;
 use super::settings::Settings;
-use crate::parse::lex::{Kind, Lexer};
-use crate::parse::passwords::{may_hold_password, without_literals};
-use crate::parse::utility::Utility;
-use crate::plan::cache::{Action, Compiled};
+use crate::compiled::{Action, Compiled};
 use scaledb_engine::Engine;
+use scaledb_parse::lex::{Kind, Lexer};
+use scaledb_parse::passwords::{may_hold_password, without_literals};
+use scaledb_parse::utility::Utility;
 use scaledb_types::{Env, SqlError, SqlState, Type, Value};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};

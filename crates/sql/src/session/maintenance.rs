@@ -2,11 +2,11 @@
 
 use super::Session;
 use crate::api::{Severity, Tag};
-use crate::bind::Binder;
-use crate::bind::names::{find_relation, own_schema, shown};
-use crate::parse::maintenance::{Maintained, Name};
 use scaledb_catalog::{ObjectKind, Relation, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::maintenance::{Maintained, Name};
+use scaledb_planner::bind::Binder;
+use scaledb_planner::bind::names::{find_relation, own_schema, shown};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 

@@ -45,13 +45,13 @@ mod waiting;
 use crate::activity::Activity;
 use crate::api::{Column, Description, Executed, Notice, RowSink, Status, Step};
 use crate::cancel::Cancel;
+use crate::compiled::{Held, OwnPlans};
 use crate::counts::Counts;
 use crate::exec::Scratch;
 use crate::exec::context::ConstraintModes;
 use crate::gate::Flag;
 use crate::identity::Identity;
 use crate::memory::Reservation;
-use crate::plan::cache::{Held, OwnPlans};
 use crate::shared::{PerDatabase, Shared};
 use crate::workers::WorkerSlot;
 use cursor::Portal;
@@ -420,7 +420,7 @@ impl<E: Engine> Session<E> {
     }
 
     fn simple_statements(&mut self, text: &str, sink: &mut dyn RowSink) -> Result<Step> {
-        let statements = crate::parse::lex::split(text);
+        let statements = scaledb_parse::lex::split(text);
         if statements.is_empty() {
             sink.empty();
             return Ok(Step::Done);

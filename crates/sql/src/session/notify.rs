@@ -3,9 +3,9 @@
 use super::Session;
 use super::state::SessionState;
 use crate::api::{Status, Tag};
-use crate::parse::utility::Utility;
 use scaledb_engine::Engine;
 use scaledb_notify::{Bell, Change, Notification, Refused};
+use scaledb_parse::utility::Utility;
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;

@@ -5,12 +5,13 @@ use super::compile::Compiling;
 use super::cursor::{PORTAL, Portal};
 use super::run::Target;
 use crate::api::{Column, Description, Executed, RowSink, Step, Tag};
-use crate::memory::{Reservation, weight};
-use crate::parse::{self, normalize, utility};
+use crate::compiled::{Action, Compiled, Held, Key};
+use crate::memory::Reservation;
 use crate::patience::{CHANGE_ATTEMPTS, runs_again};
-use crate::plan::cache::{Action, Compiled, Held, Key};
 use scaledb_catalog::Catalog;
 use scaledb_engine::Engine;
+use scaledb_parse::{self as parse, normalize, utility};
+use scaledb_types::weight;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
@@ -535,7 +536,7 @@ impl<E: Engine> Session<E> {
         let named = ty.is_oid() && !matches!(ty.base, Base::Oid | Base::Xid);
         if named && !text.starts_with(|c: char| c.is_ascii_digit()) {
             use crate::exec::context::Host;
-            let cast = crate::functions::SessionFn::reg_cast(Type::TEXT, ty);
+            let cast = scaledb_planner::functions::SessionFn::reg_cast(Type::TEXT, ty);
             return self.state.call(&cast, &[Value::text(text)]);
         }
         Value::parse(text, ty, &self.env)

@@ -5,16 +5,16 @@ use super::direct::Rows;
 use super::explain::Explaining;
 use super::waiting::Effort;
 use crate::api::{Column, RowSink, Tag};
+use crate::compiled::{Action, Compiled, Held};
 use crate::exec::apart::Parts;
 use crate::exec::context::Context;
 use crate::exec::lock::given_up;
 use crate::exec::{Exec, Flow};
 use crate::memory::Reservation;
-use crate::plan::cache::{Action, Compiled, Held};
-use crate::plan::expr::Expr;
-use crate::plan::{Kind, Plan};
 use crate::temporary::Allowance;
 use scaledb_engine::{Engine, Keys, Worker};
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{Kind, Plan};
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::cell::Cell;
 use std::time::Instant;
@@ -371,7 +371,7 @@ fn emit<W: Worker>(
                 for expr in &plan.output {
                     row.push(exec.eval(expr)?);
                 }
-                let bytes = crate::memory::row_weight(&row);
+                let bytes = scaledb_types::row_weight(&row);
                 exec.memory.take(bytes)?;
                 weight += bytes;
                 kept.rows.push(row.into());

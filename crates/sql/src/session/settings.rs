@@ -3,9 +3,9 @@
 mod described;
 mod idle;
 
-use crate::parse::lex::names_of;
 use idle::IDLE;
 use scaledb_base::timeouts::{self, IDLE_IN_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, STATEMENT_TIMEOUT, Unit};
+use scaledb_parse::lex::names_of;
 use scaledb_types::{Result, SqlError, SqlState, Zone};
 use std::collections::HashMap;
 use std::time::Duration;

@@ -13,14 +13,9 @@ mod used;
 
 use super::settings::Settings;
 use crate::api::{Notice, Severity};
-use crate::bind::names::temporary_schema;
-use crate::bind::{Keys, Lookup};
 use crate::error::Statements;
-use crate::functions::Seeded;
 use crate::identity::Identity;
 use crate::memory::Reservation;
-use crate::parse::utility::Modes;
-use crate::plan::{BoundTable, Plan};
 use crate::routine::Loaded;
 use crate::shared::{PerDatabase, Shared};
 use crate::told::Listed;
@@ -30,6 +25,11 @@ use scaledb_catalog::Catalog;
 use scaledb_engine::Engine;
 use scaledb_locks::Owner;
 use scaledb_notify::{Bell, Pending, PendingMark};
+use scaledb_parse::utility::Modes;
+use scaledb_planner::bind::names::temporary_schema;
+use scaledb_planner::bind::{Keys, Lookup};
+use scaledb_planner::functions::Seeded;
+use scaledb_planner::plan::{BoundTable, Plan};
 use scaledb_types::{DateOrder, Env, IntervalStyle, Result, SqlError, Type, Zone};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -217,7 +217,7 @@ impl<E: Engine> SessionState<E> {
 
     /// Notes what of the catalog a statement depends on, besides its tables.
     #[inline]
-    pub(crate) fn note_uses(&self, plan: &crate::plan::Plan) {
+    pub(crate) fn note_uses(&self, plan: &scaledb_planner::plan::Plan) {
         plan.relations.iter().for_each(|&oid| self.used.note(oid));
         if plan.whole_catalog {
             self.used.note_all();

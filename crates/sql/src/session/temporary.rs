@@ -5,12 +5,12 @@
 //! when the database is opened again.
 
 use super::Session;
-use crate::bind::Lookup;
-use crate::bind::names::{is_temporary, temporary_schema};
 use crate::patience::{CHANGE_ATTEMPTS, runs_again};
 use crate::sequence::store_error;
 use scaledb_catalog::{Catalog, Relation, Store};
 use scaledb_engine::{Engine, TxnKind, Worker};
+use scaledb_planner::bind::Lookup;
+use scaledb_planner::bind::names::{is_temporary, temporary_schema};
 use scaledb_types::{Result, SqlError};
 use sqlparser::ast::OnCommit;
 

@@ -3,12 +3,12 @@
 use super::Session;
 use super::run::column;
 use crate::api::{Column, Executed, RowSink, Severity, Tag};
-use crate::bind::names::parse_type;
-use crate::bind::{Binder, Lookup};
-use crate::parse::utility::{Modes, Utility};
-use crate::plan::cache::{Compiled, Held};
+use crate::compiled::{Compiled, Held};
 use scaledb_catalog::{CHECKPOINT, Relation};
 use scaledb_engine::Engine;
+use scaledb_parse::utility::{Modes, Utility};
+use scaledb_planner::bind::names::parse_type;
+use scaledb_planner::bind::{Binder, Lookup};
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 
 impl<E: Engine> Session<E> {
@@ -372,7 +372,7 @@ impl<E: Engine> Session<E> {
                     }
                     _ => return Ok(()),
                 };
-                if let Some(Ok(Utility::SetTransaction(modes))) = crate::parse::utility::parse(&text) {
+                if let Some(Ok(Utility::SetTransaction(modes))) = scaledb_parse::utility::parse(&text) {
                     return self.set_modes(modes);
                 }
                 return Err(SqlError::invalid_parameter(format!(

@@ -7,15 +7,15 @@
 use super::Session;
 use super::run::Target;
 use crate::api::Tag as Done;
-use crate::bind::names::find_relation;
 use crate::exec::lock::GivenUp;
 use crate::patience::{
     ADVISORY_WAITS, DEADLOCK_ATTEMPTS, STATEMENT_ATTEMPTS, STATEMENT_PATIENCE, sleep_before,
 };
-use crate::plan::{Modify, Node, Plan};
 use scaledb_catalog::Relation;
 use scaledb_engine::{Engine, ReadMark, Worker};
 use scaledb_locks::{Mode, Tag};
+use scaledb_planner::bind::names::find_relation;
+use scaledb_planner::plan::{Modify, Node, Plan};
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::time::Instant;

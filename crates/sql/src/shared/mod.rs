@@ -13,8 +13,6 @@ use crate::error::plain;
 use crate::gate::Gate;
 use crate::memory::Budget;
 use crate::pins::Pins;
-use crate::plan::statistics::{TableStatistics, differs};
-use crate::plan::{BoundTable, Plan};
 use crate::presets::Presets;
 use crate::sequence::Sequences;
 use crate::statistics::{Source, Statistics};
@@ -27,6 +25,8 @@ use scaledb_catalog::{Catalog, SequenceDesc, Spread, Store};
 use scaledb_engine::{
     Engine, IndexDef, Order, Range, SerializationPoint, TableDef, TableInfo, TableOptions, TxnKind, Worker,
 };
+use scaledb_planner::plan::statistics::{TableStatistics, differs};
+use scaledb_planner::plan::{BoundTable, Plan};
 use scaledb_row::Projection;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;

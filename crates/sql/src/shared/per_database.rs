@@ -1,6 +1,6 @@
 //! What the sessions of one database share, of the databases that there are.
 
-use crate::plan::cache::Plans;
+use crate::compiled::Plans;
 use scaledb_base::Timestamp;
 use scaledb_catalog::{Catalog, Store};
 use scaledb_locks::Locks;

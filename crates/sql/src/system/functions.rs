@@ -9,13 +9,13 @@ use super::printed::{printed_as, printed_expression, without_parentheses};
 use super::seen::{leads_to, own_oid, seen, seen_expression, seen_query, seen_routine, seen_type};
 use super::type_functions::{arguments_of, type_functions};
 use super::{databases, objects, privileges, routines, updatable};
-use crate::bind::names::{is_temporary, own_schema, parse_type, split_text};
-use crate::functions::SessionFn;
-use crate::parse::lex::quoted;
 use scaledb_catalog::{
     Action, Catalog, DomainCheckDesc, ExclusionDesc, ForeignKeyDesc, IndexDesc, Initially, ObjectKind,
     ParameterDesc, Relation, RoutineDesc, TableDesc, ViewDesc,
 };
+use scaledb_parse::lex::quoted;
+use scaledb_planner::bind::names::{is_temporary, own_schema, parse_type, split_text};
+use scaledb_planner::functions::SessionFn;
 use scaledb_types::{Array, Base, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
@@ -292,8 +292,8 @@ fn folded_name(text: &str) -> String {
 
 /// The name that is all of a text.
 fn only_name(text: &str) -> Option<String> {
-    let mut tokens = crate::parse::lex::Lexer::new(text);
-    let name = tokens.next().and_then(|token| crate::parse::lex::name_of(token, text));
+    let mut tokens = scaledb_parse::lex::Lexer::new(text);
+    let name = tokens.next().and_then(|token| scaledb_parse::lex::name_of(token, text));
     name.filter(|_| tokens.next().is_none())
 }
 
@@ -302,7 +302,7 @@ fn only_name(text: &str) -> Option<String> {
 /// # Errors
 /// 42725 if there are several.
 fn routine_named(facts: &dyn Facts, text: &str) -> Result<Option<u32>> {
-    let Some((schema, name)) = crate::bind::names::split_text(text) else { return Ok(None) };
+    let Some((schema, name)) = scaledb_planner::bind::names::split_text(text) else { return Ok(None) };
     let within = |known: &str| match &schema {
         Some(schema) => schema == known,
         None => facts.path().iter().any(|path| path == known),
@@ -756,7 +756,7 @@ fn index_column(facts: &dyn Facts, table: &TableDesc, oid: u32, number: i64, pla
 fn key_column(facts: &dyn Facts, table: &TableDesc, attnum: i16, plain: bool) -> String {
     let Some(text) = table.key_expression(attnum) else { return quoted(table.column_name(attnum)) };
     let text = &seen_expression(facts, text);
-    let is_call = crate::parse::expression(text).is_ok_and(|expr| crate::parse::is_call(&expr));
+    let is_call = scaledb_parse::expression(text).is_ok_and(|expr| scaledb_parse::is_call(&expr));
     match (is_call, plain) {
         (true, _) => text.to_owned(),
         (false, true) => format!("({})", printed_expression(text)),

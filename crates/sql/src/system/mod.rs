@@ -15,15 +15,15 @@ mod type_functions;
 mod updatable;
 
 use crate::activity::Known;
-use crate::bind::Lookup;
 use crate::counts::{Collected, RelationSize, TableNumbers};
 use crate::identity::Identity;
-use crate::plan::Computed;
 use crate::reclamation::Reclamation;
 use crate::told::{DescribedSetting, OpenCursor, PreparedStatement};
 use crate::trace::Number;
 use scaledb_catalog::Catalog;
 use scaledb_locks::Locks;
+use scaledb_planner::bind::Lookup;
+use scaledb_planner::plan::Computed;
 use scaledb_types::{Result, SqlError, Type, Value};
 use std::sync::Arc;
 use table::SystemCatalog;

@@ -7,8 +7,8 @@ use super::oids::{
     PG_TRIGGER, PG_TYPE, rule_of, schema_of_oid,
 };
 use super::seen::{is_array, own_oid, seen, seen_type};
-use crate::parse::lex::quoted;
 use scaledb_catalog::{Catalog, Relation, RoutineKind, TableDesc};
+use scaledb_parse::lex::quoted;
 use scaledb_types::{Array, Base, Type, Value};
 use std::sync::Arc;
 

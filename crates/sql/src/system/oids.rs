@@ -1,8 +1,8 @@
 //! Oids that do not come from the catalog: of schemas, roles, the types of rows.
 
-use crate::bind::names::{is_temporary, temporary_schema};
 use scaledb_catalog::{Catalog, PUBLIC, Relation};
 pub(super) use scaledb_catalog::{DATABASE, OWNER};
+use scaledb_planner::bind::names::{is_temporary, temporary_schema};
 use scaledb_types::{Base, Type};
 use std::collections::BTreeSet;
 

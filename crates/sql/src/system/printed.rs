@@ -2,12 +2,12 @@
 
 use super::Facts;
 use super::seen::{seen, seen_expression, seen_type};
-use crate::bind::literal::literal_text;
-use crate::bind::names::{fold, split_text};
-use crate::parse::lex::{Kind, Token};
-use crate::parse::named::{Named, Tokens};
-use crate::plan::column_type;
 use scaledb_catalog::{Catalog, ColumnDesc, PUBLIC, Relation};
+use scaledb_parse::lex::{Kind, Token};
+use scaledb_parse::named::{Named, Tokens};
+use scaledb_planner::bind::literal::literal_text;
+use scaledb_planner::bind::names::{fold, split_text};
+use scaledb_planner::plan::column_type;
 use scaledb_types::{Base, Env, Type};
 use sqlparser::ast::{DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value};
 
@@ -18,7 +18,7 @@ pub(super) fn printed_default(facts: &dyn Facts, column: &ColumnDesc, text: &str
 
 /// The default of something of a type.
 pub(super) fn printed_as(facts: &dyn Facts, ty: Type, text: &str) -> String {
-    let Ok(expr) = crate::parse::expression(text) else { return text.to_owned() };
+    let Ok(expr) = scaledb_parse::expression(text) else { return text.to_owned() };
     match &expr {
         Expr::Value(value) => match (&value.value, literal_text(&value.value)) {
             (_, Some(literal)) => printed_literal(facts, ty, literal),
@@ -102,7 +102,7 @@ fn printed_literal(facts: &dyn Facts, ty: Type, literal: &str) -> String {
 /// What computes a column, or the condition of an index: in parentheses where an operator is outermost.
 pub(super) fn printed_expression(text: &str) -> String {
     let own = matches!(
-        crate::parse::expression(text),
+        scaledb_parse::expression(text),
         Ok(Expr::Identifier(_)
             | Expr::CompoundIdentifier(_)
             | Expr::Value(_)
@@ -120,7 +120,7 @@ pub(super) fn without_parentheses(text: &str) -> String {
     let mut text = text;
     loop {
         let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
-        match (crate::parse::expression(text), inner) {
+        match (scaledb_parse::expression(text), inner) {
             (Ok(Expr::Nested(_)), Some(inner)) => text = inner.trim(),
             _ => return text.to_owned(),
         }
@@ -129,7 +129,7 @@ pub(super) fn without_parentheses(text: &str) -> String {
 
 /// The oid of the relation of whose values a default takes the next.
 pub(crate) fn sequence_of(catalog: &Catalog, default: &str) -> Option<u32> {
-    let Ok(Expr::Function(function)) = crate::parse::expression(default) else { return None };
+    let Ok(Expr::Function(function)) = scaledb_parse::expression(default) else { return None };
     let last = function.name.0.last()?.as_ident()?;
     let name = sequence(&function).filter(|_| fold(last) == "nextval")?;
     relation_named(catalog, &name).map(Relation::oid)

@@ -3,11 +3,11 @@
 use super::functions::{find_relation, role_name};
 use super::oids::{PG_AUTHID, schema_of_oid, schema_oid};
 use super::{Facts, databases};
-use crate::parse::lex::quoted;
 use scaledb_catalog::{
     Catalog, DATABASE, EVERYBODY, Grant, ObjectKind, PLPGSQL_LANGUAGE, PUBLIC_SCHEMA, Privileges, Relation,
     SQL_LANGUAGE, default_grants,
 };
+use scaledb_parse::lex::quoted;
 use scaledb_types::{Array, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
@@ -351,7 +351,7 @@ fn object_of(facts: &dyn Facts, kind: ObjectKind, value: &Value) -> Result<Optio
         },
         ObjectKind::Routine => routine_of_text(facts, text).map(Some),
         ObjectKind::Type => {
-            let ty = crate::bind::names::parse_type(catalog, facts.path(), text)?;
+            let ty = scaledb_planner::bind::names::parse_type(catalog, facts.path(), text)?;
             // arrays have the privileges of their elements
             Ok(Some(ty.element().filter(|_| ty.array).unwrap_or(ty).oid()))
         }
@@ -450,9 +450,9 @@ pub(super) fn routine_of_text(facts: &dyn Facts, text: &str) -> Result<u32> {
     let (catalog, path) = (facts.catalog(), facts.path());
     let each = types.split(',').map(str::trim).filter(|ty| !ty.is_empty());
     let types: Vec<u32> = each
-        .map(|ty| crate::bind::names::parse_type(catalog, path, ty).map(Type::oid))
+        .map(|ty| scaledb_planner::bind::names::parse_type(catalog, path, ty).map(Type::oid))
         .collect::<Result<_>>()?;
-    let Some((schema, name)) = crate::bind::names::split_text(name) else {
+    let Some((schema, name)) = scaledb_planner::bind::names::split_text(name) else {
         return Err(invalid("invalid name syntax"));
     };
     let within = |known: &str| match &schema {
@@ -467,7 +467,7 @@ pub(super) fn routine_of_text(facts: &dyn Facts, text: &str) -> Result<u32> {
     }
     // those of the system everybody may call
     if scaledb_types::func::functions_named(&name).iter().next().is_some()
-        || crate::functions::SessionFn::is_named(&name)
+        || scaledb_planner::functions::SessionFn::is_named(&name)
     {
         return Ok(OF_SYSTEM);
     }

@@ -3,12 +3,12 @@
 use super::Facts;
 use super::printed::{printed_as, printed_expression, without_parentheses};
 use super::seen::{seen, seen_expression, seen_routine, seen_type};
-use crate::parse::lex::quoted;
-use crate::parse::routine::dollars;
 use scaledb_catalog::{
     Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TableDesc, TriggerDesc,
     TriggerTiming, Volatility,
 };
+use scaledb_parse::lex::quoted;
+use scaledb_parse::routine::dollars;
 use scaledb_types::Type;
 
 /// The name of a type.

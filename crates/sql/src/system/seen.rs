@@ -1,12 +1,12 @@
 //! What the catalog keeps as text, as a search path reads it: names have the schemas that it does not lead to.
 
 use super::Facts;
-use crate::bind::names::split_text;
-use crate::bind::noted::Noted;
-use crate::bind::{Binder, names::Naming};
-use crate::parse::lex::{Kind, Lexer, quoted};
-use crate::parse::named::{Named, Tokens};
 use scaledb_catalog::{Catalog, PUBLIC, Relation, ViewDesc};
+use scaledb_parse::lex::{Kind, Lexer, quoted};
+use scaledb_parse::named::{Named, Tokens};
+use scaledb_planner::bind::names::split_text;
+use scaledb_planner::bind::noted::Noted;
+use scaledb_planner::bind::{Binder, names::Naming};
 use scaledb_types::func::functions_named;
 use scaledb_types::{Base, Env, Result, Type};
 use sqlparser::ast::{Query, Select, SelectItem, SetExpr};
@@ -162,7 +162,7 @@ pub(super) fn seen_query(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<Stri
 
 /// What the query of a view calls its columns, and what names and stars in it mean.
 fn bound(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<(Vec<String>, Vec<Noted>)> {
-    let query = crate::parse::query(&view.query)?;
+    let query = scaledb_parse::query(&view.query)?;
     let env = Env::default();
     let mut binder = Binder::new(facts.catalog(), facts.lookup(), &env, Vec::new());
     binder.known_columns.clone_from(&view.known);
@@ -196,7 +196,7 @@ pub(super) fn used_by_view(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<Us
 
 /// What is to stand in place of what was noted.
 fn edit(facts: &dyn Facts, text: &str, noted: Noted) -> Option<(Range<usize>, String)> {
-    let start = |span: Span| crate::parse::offset_of(text, span.start.line, span.start.column);
+    let start = |span: Span| scaledb_parse::offset_of(text, span.start.line, span.start.column);
     match noted {
         Noted::Column(..) => None,
         Noted::Relation(span, oid, _) => {
@@ -232,7 +232,7 @@ pub(crate) fn end_of_name(text: &str, start: usize) -> usize {
 
 /// A query whose columns have the names that those of the view have.
 fn renamed(text: &str, view: &ViewDesc) -> Result<String> {
-    let mut query = crate::parse::query(text)?;
+    let mut query = scaledb_parse::query(text)?;
     let names = || view.columns.iter().map(|(name, ..)| name.as_str());
     let own = first_select(&mut query).filter(|select| select.projection.len() == view.columns.len());
     let Some(select) = own else {

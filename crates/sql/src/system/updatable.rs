@@ -1,11 +1,11 @@
 //! What can be written, for those who ask the catalogs.
 
 use super::Facts;
-use crate::bind::Binder;
-use crate::bind::dml::has_trigger_instead;
-use crate::parse::with_stack;
-use crate::plan::trigger::Event;
 use scaledb_catalog::{Relation, ViewDesc};
+use scaledb_parse::with_stack;
+use scaledb_planner::bind::Binder;
+use scaledb_planner::bind::dml::has_trigger_instead;
+use scaledb_planner::plan::trigger::Event;
 use scaledb_types::{Env, Result};
 use std::sync::Arc;
 

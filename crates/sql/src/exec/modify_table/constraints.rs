@@ -2,10 +2,10 @@
 
 use super::super::Exec;
 use super::insert::index_of;
-use crate::plan::expr::Expr;
-use crate::plan::{BoundTable, Checks, IndexRef, Slot, ViewChecks};
 use scaledb_base::Error;
 use scaledb_engine::Worker;
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{BoundTable, Checks, IndexRef, Slot, ViewChecks};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 
 impl<'a, W: Worker> Exec<'a, W> {

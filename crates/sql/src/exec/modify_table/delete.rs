@@ -5,9 +5,9 @@ use super::super::late::Check;
 use super::super::{Exec, Flow, Next};
 use super::{is_point, repeats};
 use crate::counts::Write;
-use crate::plan::{Checks, Delete, Policy, Slot};
 use scaledb_engine::Worker;
 use scaledb_locks::Mode;
+use scaledb_planner::plan::{Checks, Delete, Policy, Slot};
 use scaledb_types::{Result, Value};
 
 impl<'a, W: Worker> Exec<'a, W> {

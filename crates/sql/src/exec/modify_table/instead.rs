@@ -3,9 +3,9 @@
 use super::super::spill::Stash;
 use super::super::{Exec, Flow, Next};
 use super::triggered::others;
-use crate::plan::trigger::Triggers;
-use crate::plan::{Delete, Insert, Update};
 use scaledb_engine::Worker;
+use scaledb_planner::plan::trigger::Triggers;
+use scaledb_planner::plan::{Delete, Insert, Update};
 use scaledb_types::{Result, SqlError};
 
 fn no_triggers() -> SqlError {

@@ -10,9 +10,9 @@ use super::super::{Exec, Flow, Next};
 use super::Inserting;
 use super::update::mode_of;
 use crate::counts::Write;
-use crate::plan::{Delete, Merge, MergeAction, Policy, Slot, Update};
 use scaledb_engine::{RowId, Worker};
 use scaledb_locks::Mode;
+use scaledb_planner::plan::{Delete, Merge, MergeAction, Policy, Slot, Update};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::collections::HashSet;
 

@@ -17,9 +17,9 @@ pub(super) use insert::Inserting;
 
 use super::{Exec, Flow, Next};
 use crate::counts::Write;
-use crate::plan::expr::Expr;
-use crate::plan::{Access, KeyValue, Modify, Node, Slot};
 use scaledb_engine::{RowId, Worker};
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{Access, KeyValue, Modify, Node, Slot};
 use scaledb_types::{Result, SqlError};
 
 /// Whether a source yields one row at most, found by its key.

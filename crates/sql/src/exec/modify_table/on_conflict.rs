@@ -5,9 +5,9 @@ use super::super::changes::Changes;
 use super::super::{Exec, Next, codec};
 use super::Inserting;
 use crate::counts::Write;
-use crate::plan::{BoundTable, ConflictUpdate, IndexRef, Policy, Slot};
 use scaledb_engine::{RowId, Worker};
 use scaledb_locks::Mode;
+use scaledb_planner::plan::{BoundTable, ConflictUpdate, IndexRef, Policy, Slot};
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError};
 

@@ -2,9 +2,9 @@
 
 use super::super::changes::Changes;
 use super::super::{Exec, Flow, codec};
-use crate::plan::expr::Expr;
-use crate::plan::{BoundTable, Slot};
 use scaledb_engine::{RowId, Worker};
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{BoundTable, Slot};
 use scaledb_row::{Projection, RowBuf};
 use scaledb_types::{Result, Value};
 

@@ -6,11 +6,11 @@ use super::super::{Exec, Flow, Next, codec};
 use super::repeats;
 use super::update::mode_of;
 use crate::counts::Write;
-use crate::plan::expr::Expr;
-use crate::plan::trigger::Triggers;
-use crate::plan::{BoundTable, Delete, Policy, Slot, Update};
 use scaledb_engine::{RowId, Worker};
 use scaledb_locks::Mode;
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::trigger::Triggers;
+use scaledb_planner::plan::{BoundTable, Delete, Policy, Slot, Update};
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 

@@ -6,9 +6,10 @@
 use super::{BUFFER, CHECK, Reader, Writer};
 use crate::exec::context::Context;
 use crate::exec::sort::order;
-use crate::memory::{Memory, row_weight};
-use crate::plan::SortKey;
+use crate::memory::Memory;
 use crate::temporary::TemporaryFile;
+use scaledb_planner::plan::SortKey;
+use scaledb_types::row_weight;
 use scaledb_types::{Result, Value};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

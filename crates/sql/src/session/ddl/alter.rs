@@ -9,13 +9,13 @@ use super::owner::owner_name;
 use super::rebuild::check_limits;
 use super::{new_name, position};
 use crate::api::Tag;
-use crate::bind::names::{fold, shown, split};
-use crate::parse::alter_table;
-use crate::parse::roles::RoleName;
-use crate::plan::BoundTable;
 use constraint::no_constraint;
 use scaledb_catalog::{Catalog, Relation, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::alter_table;
+use scaledb_parse::roles::RoleName;
+use scaledb_planner::bind::names::{fold, shown, split};
+use scaledb_planner::plan::BoundTable;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{AlterIndexOperation, AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind};
 use std::sync::Arc;
@@ -151,7 +151,9 @@ impl<E: Engine> Session<E> {
             AlterTableOperation::AlterColumn { column_name, op } => {
                 use sqlparser::ast::AlterColumnOperation as Op;
                 let default = match op {
-                    Op::SetDefault { value } if crate::parse::marked::dropped(value).is_none() => Some(value),
+                    Op::SetDefault { value } if scaledb_parse::marked::dropped(value).is_none() => {
+                        Some(value)
+                    }
                     Op::DropDefault => None,
                     _ => return Err(SqlError::unsupported("this change is not supported")),
                 };

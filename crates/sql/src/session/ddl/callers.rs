@@ -1,9 +1,9 @@
 //! Which of the expressions that a table is kept with call a routine.
 
 use super::super::Session;
-use crate::parse::lex::{Lexer, name_of};
 use scaledb_catalog::{RoutineDesc, TableDesc, TriggerDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::lex::{Lexer, name_of};
 use scaledb_types::Result;
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl<E: Engine> Session<E> {
         }
         let bound = self.unmade(table)?;
         for (user, text) in texts {
-            let ast = crate::parse::expression(text)?;
+            let ast = scaledb_parse::expression(text)?;
             let calls = self.bind_kept_over(&bound, |binder| {
                 binder.expr(&ast)?;
                 Ok(binder.relations.contains(&desc.oid))

@@ -3,9 +3,9 @@
 use super::super::Session;
 use super::position;
 use crate::api::{Severity, Tag};
-use crate::parse::comment::{Comment, Subject};
 use scaledb_catalog::{About, CommentDesc, Relation};
 use scaledb_engine::Engine;
+use scaledb_parse::comment::{Comment, Subject};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ impl<E: Engine> Session<E> {
             if self.schema_of_index(schema, name).is_some() {
                 return SqlError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is an index"));
             }
-            undefined(&crate::bind::names::shown(schema, name))
+            undefined(&scaledb_planner::bind::names::shown(schema, name))
         })
     }
 }

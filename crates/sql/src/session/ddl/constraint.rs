@@ -4,16 +4,16 @@ use super::super::Session;
 use super::create::key_column;
 use super::generated::unqualified;
 use super::{new_name, position};
-use crate::bind::mentioned::mentioned;
-use crate::bind::names::{fold, is_temporary};
-use crate::parse::exclude::exclusion_of;
-use crate::parse::marked::sets_columns;
-use crate::plan::{BoundTable, column_type};
 use crate::system::printed::sequence_of;
 use scaledb_catalog::{
     Action, Catalog, CheckDesc, ForeignKeyDesc, IndexDesc, Initially, KeyColumn, PrimaryKeyDesc, TableDesc,
 };
 use scaledb_engine::Engine;
+use scaledb_parse::exclude::exclusion_of;
+use scaledb_parse::marked::sets_columns;
+use scaledb_planner::bind::mentioned::mentioned;
+use scaledb_planner::bind::names::{fold, is_temporary};
+use scaledb_planner::plan::{BoundTable, column_type};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, ColumnDef, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind,
@@ -194,7 +194,7 @@ impl<E: Engine> Session<E> {
         self.check_generated(&table)?;
         self.bind_kept_over(&table, |binder| {
             for check in &table.desc.checks {
-                let ast = crate::parse::expression(&check.expression)?;
+                let ast = scaledb_parse::expression(&check.expression)?;
                 let condition = binder.condition(&ast, "CHECK")?;
                 if condition.needs_worker() {
                     let what = match condition.has_subquery() {
@@ -215,7 +215,7 @@ impl<E: Engine> Session<E> {
                     let what = "a default that takes values of a temporary sequence is not supported";
                     return Err(SqlError::unsupported(what));
                 }
-                let call = crate::parse::expression(default)?;
+                let call = scaledb_parse::expression(default)?;
                 let next = matches!(&call, ast::Expr::Function(call) if call.name.to_string() == "nextval");
                 if !next && binder.default(&table, position)?.has_subquery() {
                     return Err(SqlError::unsupported("cannot use subquery in DEFAULT expression"));
@@ -227,7 +227,7 @@ impl<E: Engine> Session<E> {
 
     /// A table that the engine may not have made yet: any of its tables does, for no rows are read.
     pub(super) fn unmade(&self, desc: &TableDesc) -> Result<BoundTable> {
-        crate::bind::Lookup::unmade(&self.state, desc)
+        scaledb_planner::bind::Lookup::unmade(&self.state, desc)
     }
 
     fn foreign_key(&mut self, desc: &mut TableDesc, key: &ForeignKeyConstraint) -> Result<()> {
@@ -235,7 +235,7 @@ impl<E: Engine> Session<E> {
         for column in &key.columns {
             columns.push(desc.columns[position(desc, &fold(column))?].attnum);
         }
-        let (_, referred_name) = crate::bind::names::split(&key.foreign_table)?;
+        let (_, referred_name) = scaledb_planner::bind::names::split(&key.foreign_table)?;
         let to = match self.lookup(&key.foreign_table)? {
             Some(scaledb_catalog::Relation::Table(to)) if to.is_materialized() => {
                 let what = format!("referenced relation \"{}\" is not a table", to.name);
@@ -346,7 +346,7 @@ impl<E: Engine> Session<E> {
         let mut conditions = Vec::new();
         for &number in checks {
             let check = &table.desc.checks[number];
-            let ast = crate::parse::expression(&check.expression)?;
+            let ast = scaledb_parse::expression(&check.expression)?;
             let condition = self.bind_kept_over(&table, |binder| binder.condition(&ast, "CHECK"))?;
             conditions.push((check.name.clone(), condition));
         }

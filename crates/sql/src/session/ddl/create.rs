@@ -6,12 +6,12 @@ use super::sequence::{new_sequence, next_of};
 use super::spread::Asked;
 use super::{new_name, position};
 use crate::api::Tag;
-use crate::bind::names::{check_database, fold, is_temporary, split};
-use crate::parse::like::like_of;
-use crate::parse::sequence::split_name;
-use crate::parse::{self, create_as};
 use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::like::like_of;
+use scaledb_parse::sequence::split_name;
+use scaledb_parse::{self as parse, create_as};
+use scaledb_planner::bind::names::{check_database, fold, is_temporary, split};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, ColumnDef, ColumnOption, CreateIndex, CreateTable, DataType, Expr as Ast, GeneratedAs, ObjectName,
@@ -319,7 +319,7 @@ impl<E: Engine> Session<E> {
         options: &[SequenceOptions],
     ) -> Result<()> {
         let at = position(desc, column)?;
-        let ty = crate::plan::column_type(&self.state.catalog, &desc.columns[at])?;
+        let ty = scaledb_planner::plan::column_type(&self.state.catalog, &desc.columns[at])?;
         self.make_owned(desc, Owned { column: column.to_owned(), ty, options: options.to_vec() })
     }
 
@@ -388,7 +388,7 @@ impl<E: Engine> Session<E> {
         });
         let mut values = Self::identity(&table);
         // what is computed takes its place
-        values.resize(desc.columns.len(), crate::plan::expr::Expr::Const(Value::Null));
+        values.resize(desc.columns.len(), scaledb_planner::plan::expr::Expr::Const(Value::Null));
         self.rebuild(&table, desc, values)?;
         Ok(Tag::plain("CREATE INDEX"))
     }
@@ -403,7 +403,7 @@ pub(super) fn key_column(desc: &TableDesc, column: &ast::OrderByExpr) -> Result<
     let Ast::Identifier(ident) = expr else {
         return Err(SqlError::new(SqlState::SYNTAX_ERROR, "a key of a constraint is made of columns"));
     };
-    let at = position(desc, &crate::bind::names::fold(ident))?;
+    let at = position(desc, &scaledb_planner::bind::names::fold(ident))?;
     Ok(directed(desc.columns[at].attnum, column))
 }
 

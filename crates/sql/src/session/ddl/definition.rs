@@ -1,14 +1,14 @@
 //! The queries of views and materialized views: how they are kept, and whether they mean what they meant.
 
 use super::super::Session;
-use crate::bind::Binder;
-use crate::bind::names::{Naming, is_temporary};
-use crate::bind::noted::Noted;
-use crate::parse::with_stack;
-use crate::plan::Plan;
-use crate::plan::cache::Action;
+use crate::compiled::Action;
 use scaledb_catalog::{Relation, ViewDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::with_stack;
+use scaledb_planner::bind::Binder;
+use scaledb_planner::bind::names::{Naming, is_temporary};
+use scaledb_planner::bind::noted::Noted;
+use scaledb_planner::plan::Plan;
 use scaledb_types::{Base, Result, Type};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl<E: Engine> Session<E> {
 
     pub(super) fn meaning_of_query(&self, view: &Arc<ViewDesc>) -> Option<Meaning> {
         with_stack(&view.query, || {
-            let query = crate::parse::query(&view.query).ok()?;
+            let query = scaledb_parse::query(&view.query).ok()?;
             let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
             binder.known_columns.clone_from(&view.known);
             binder.noted = Some(Vec::new());

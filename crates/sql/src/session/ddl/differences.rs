@@ -11,9 +11,9 @@
 //!  null e                null e             goes and comes: a key with NULL is not compared
 //! ```
 
-use crate::parse::lex::quoted;
-use crate::parse::materialized::marked;
 use scaledb_catalog::{IndexDesc, TableDesc};
+use scaledb_parse::lex::quoted;
+use scaledb_parse::materialized::marked;
 use scaledb_types::{Base, SqlError, SqlState, Type};
 
 /// What a row that the query has twice is reported by: no setting has such a name.

@@ -8,16 +8,18 @@ use super::super::Session;
 use super::own_types::OwnType;
 use super::{cut, object_name};
 use crate::api::Tag;
-use crate::bind::Binder;
-use crate::bind::names::{Naming, find_relation, is_schema, is_temporary, no_schema, parse_type, shown};
-use crate::parse::collation;
-use crate::parse::domain::{Change, Check, DomainStatement, Quality};
-use crate::parse::lex::{Kind, Lexer, name_of, quoted};
-use crate::parse::routine::Name;
-use crate::plan::expr::Expr;
-use crate::plan::{BoundTable, column_type};
 use scaledb_catalog::{About, CommentDesc, DomainCheckDesc, DomainDesc, ObjectKind};
 use scaledb_engine::Engine;
+use scaledb_parse::collation;
+use scaledb_parse::domain::{Change, Check, DomainStatement, Quality};
+use scaledb_parse::lex::{Kind, Lexer, name_of, quoted};
+use scaledb_parse::routine::Name;
+use scaledb_planner::bind::Binder;
+use scaledb_planner::bind::names::{
+    Naming, find_relation, is_schema, is_temporary, no_schema, parse_type, shown,
+};
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{BoundTable, column_type};
 use scaledb_types::{Base, Context, DomainType, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{Expr as Ast, Value as Literal};
 use std::sync::Arc;
@@ -125,7 +127,7 @@ impl<E: Engine> Session<E> {
             }
             None => self.free_check_name(desc),
         };
-        let ast = crate::parse::expression(&check.expression)?;
+        let ast = scaledb_parse::expression(&check.expression)?;
         self.bound_check(&ast, base, Naming::Statement)?;
         let expression = with_value(&self.kept_expression(&ast.to_string()));
         let oid = self.state.shared.new_oid();
@@ -162,7 +164,7 @@ impl<E: Engine> Session<E> {
 
     /// The default of a domain over a type, as it is kept; NULL is none.
     fn kept_default_of(&self, base: Type, name: &str, text: &str) -> Result<Option<String>> {
-        let ast = crate::parse::expression(text)?;
+        let ast = scaledb_parse::expression(text)?;
         let mut bare = &ast;
         while let Ast::Nested(inner) = bare {
             bare = inner;
@@ -203,11 +205,11 @@ impl<E: Engine> Session<E> {
     pub(super) fn check_domain(&self, desc: &DomainDesc) -> Result<()> {
         let base = self.base_of(desc)?;
         for check in &desc.checks {
-            let ast = crate::parse::expression(&check.expression)?;
+            let ast = scaledb_parse::expression(&check.expression)?;
             self.bound_check(&ast, base, Naming::Kept)?;
         }
         if let Some(default) = &desc.default {
-            let ast = crate::parse::expression(default)?;
+            let ast = scaledb_parse::expression(default)?;
             let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
             let typed = binder.apart(Naming::Kept, |binder| binder.expr(&ast))?;
             binder.coerce(typed, base, Context::Assignment)?;
@@ -345,7 +347,7 @@ impl<E: Engine> Session<E> {
     fn check_demands(&self, desc: &DomainDesc) -> Result<()> {
         let Some(ty) = self.state.catalog.type_of_oid(desc.oid) else { return Ok(()) };
         let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
-        let null = crate::bind::Typed::constant(Value::Null, Type::UNKNOWN);
+        let null = scaledb_planner::bind::Typed::constant(Value::Null, Type::UNKNOWN);
         binder.coerce(null, ty, Context::Explicit).map(drop)
     }
 
@@ -417,7 +419,7 @@ impl<E: Engine> Session<E> {
         base: Type,
     ) -> Result<Option<Expr>> {
         let Demand::Check(text) = demand else { return Ok(None) };
-        let ast = crate::parse::expression(text)?;
+        let ast = scaledb_parse::expression(text)?;
         let condition = self.bind_kept_over(table, |binder| binder.domain_condition(&ast, base, at))?;
         Ok(Some(condition))
     }

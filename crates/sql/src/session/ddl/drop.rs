@@ -3,13 +3,13 @@
 use super::super::Session;
 use super::alter::depends;
 use crate::api::{Severity, Tag};
-use crate::bind::names::{find_relation, is_schema, parse_type, shown, split};
 use crate::exec::context::Host;
-use crate::parse::absent::{Absent, DropAbsent, there};
-use crate::parse::marked;
-use crate::plan::BoundTable;
 use scaledb_catalog::{ObjectKind, Privileges, Relation, Returned, TriggerTiming};
 use scaledb_engine::{Engine, Order, Range, Worker};
+use scaledb_parse::absent::{Absent, DropAbsent, there};
+use scaledb_parse::marked;
+use scaledb_planner::bind::names::{find_relation, is_schema, parse_type, shown, split};
+use scaledb_planner::plan::BoundTable;
 use scaledb_row::Projection;
 use scaledb_types::{Context, Result, SqlError, SqlState};
 use sqlparser::ast::{ObjectName, ObjectType, Statement};
@@ -74,7 +74,7 @@ impl<E: Engine> Session<E> {
                 }
                 None => {
                     let (schema, name) = split(name)?;
-                    let shown = crate::bind::names::shown(schema.as_deref(), &name);
+                    let shown = scaledb_planner::bind::names::shown(schema.as_deref(), &name);
                     if !if_exists {
                         let what = format!("{word} \"{shown}\" does not exist");
                         return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));

@@ -8,12 +8,12 @@ use super::super::Session;
 use super::own_types::OwnType;
 use super::{MAX_NAME, new_name};
 use crate::api::Tag;
-use crate::bind::literal::literal_text;
-use crate::bind::names::{check_database, find_own_type, is_temporary, shown, split};
-use crate::parse::alter_type::{AlterType, Change, Neighbour};
-use crate::parse::lex::quoted;
 use scaledb_catalog::{EnumDesc, LabelDesc, ObjectKind};
 use scaledb_engine::Engine;
+use scaledb_parse::alter_type::{AlterType, Change, Neighbour};
+use scaledb_parse::lex::quoted;
+use scaledb_planner::bind::literal::literal_text;
+use scaledb_planner::bind::names::{check_database, find_own_type, is_temporary, shown, split};
 use scaledb_types::enums::MAX_LABEL_LENGTH;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use sqlparser::ast::{Expr as Ast, Ident, ObjectName, UserDefinedTypeRepresentation};
@@ -124,13 +124,15 @@ impl<E: Engine> Session<E> {
         to.clone_into(&mut desc.labels[at].text);
         let oid = desc.oid;
         // the default of a column of this type is a label of it, if it is a text
-        self.change_texts(OwnType::Enum(Arc::new(desc)), &|column, text| match crate::parse::expression(text)
-        {
-            Ok(ast) if column == Some(oid) && is_label(&ast, from) => {
-                text.replacen(&as_literal(from), &as_literal(to), 1)
-            }
-            _ => text.to_owned(),
-        })
+        self.change_texts(
+            OwnType::Enum(Arc::new(desc)),
+            &|column, text| match scaledb_parse::expression(text) {
+                Ok(ast) if column == Some(oid) && is_label(&ast, from) => {
+                    text.replacen(&as_literal(from), &as_literal(to), 1)
+                }
+                _ => text.to_owned(),
+            },
+        )
     }
 
     /// DROP TYPE.

@@ -5,9 +5,9 @@
 //! each side, whatever the number of rows; see `exec::exclusion`.
 
 use super::super::Session;
-use crate::parse::exclude::Exclusion;
 use scaledb_catalog::{ExclusionDesc, IndexDesc, KeyColumn, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::exclude::Exclusion;
 use scaledb_types::{KeyForm, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{Ident, OrderByExpr, OrderByOptions};
 
@@ -122,6 +122,6 @@ impl<E: Engine> Session<E> {
     fn type_of_column(&self, desc: &TableDesc, column: KeyColumn) -> Result<Type> {
         let column = desc.columns.iter().find(|own| own.attnum == column.attnum);
         let column = column.ok_or_else(|| SqlError::internal("an index of no column"))?;
-        crate::plan::column_type(&self.state.catalog, column)
+        scaledb_planner::plan::column_type(&self.state.catalog, column)
     }
 }

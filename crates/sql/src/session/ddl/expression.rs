@@ -5,13 +5,13 @@
 use super::super::Session;
 use super::create::{directed, key_column};
 use super::generated::unqualified;
-use crate::bind::Typed;
-use crate::bind::labels::{FirstNames, name_of};
-use crate::parse::is_call;
-use crate::plan::BoundTable;
-use crate::plan::expr::Expr;
 use scaledb_catalog::{ColumnDesc, KeyColumn, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::is_call;
+use scaledb_planner::bind::Typed;
+use scaledb_planner::bind::labels::{FirstNames, name_of};
+use scaledb_planner::plan::BoundTable;
+use scaledb_planner::plan::expr::Expr;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{Expr as Ast, OrderByExpr};
 
@@ -65,7 +65,7 @@ impl<E: Engine> Session<E> {
             let same = match part {
                 Some(_) => *computed == generated,
                 None if computed == known => {
-                    let ast = crate::parse::expression(known)?;
+                    let ast = scaledb_parse::expression(known)?;
                     let known = self.bind_kept_over(&table, |binder| binder.key_expression(&ast))?;
                     known.expr.same(&typed.expr)
                 }
@@ -115,7 +115,7 @@ impl<E: Engine> Session<E> {
     pub(super) fn retype_expressions(&self, desc: &mut TableDesc) -> Result<()> {
         for at in 0..desc.columns.len() {
             let Some(text) = &desc.columns[at].key else { continue };
-            let ast = crate::parse::expression(text)?;
+            let ast = scaledb_parse::expression(text)?;
             let typed = self.key_expression(&self.unmade(desc)?, &ast)?;
             let ty = if typed.ty.base == Base::Unknown { Type::TEXT } else { typed.ty.plain() };
             desc.columns[at].type_oid = ty.oid();

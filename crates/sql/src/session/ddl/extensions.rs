@@ -6,14 +6,14 @@
 use super::super::Session;
 use super::new_name;
 use crate::api::Tag;
-use crate::parse::extensions::{CreateExtension, ExtensionStatement};
-use crate::parse::lex::quoted;
 use scaledb_catalog::{
     ExtensionDesc, Language, ObjectKind, ParameterDesc, ParameterMode, Privileges, Returned, RoutineDesc,
     RoutineKind, Volatility,
 };
 use scaledb_engine::Engine;
 use scaledb_extensions::{Extension, Native};
+use scaledb_parse::extensions::{CreateExtension, ExtensionStatement};
+use scaledb_parse::lex::quoted;
 use scaledb_types::{Param, Result, SqlError, SqlState};
 use sqlparser::ast::Ident;
 use std::sync::Arc;

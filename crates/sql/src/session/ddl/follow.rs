@@ -11,12 +11,12 @@
 
 use super::super::Session;
 use super::definition::Meaning;
-use crate::bind::noted::Noted;
-use crate::parse::lex::{Lexer, quoted};
-use crate::parse::named::Tokens;
 use crate::system::end_of_name;
 use scaledb_catalog::{Relation, RoutineDesc, ViewDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::lex::{Lexer, quoted};
+use scaledb_parse::named::Tokens;
+use scaledb_planner::bind::noted::Noted;
 use scaledb_types::{Result, SqlError};
 use sqlparser::ast::{AlterTableOperation, ObjectName};
 use std::ops::Range;
@@ -168,8 +168,9 @@ fn calls(text: &str, before: &str, now: &str) -> Vec<(Range<usize>, String)> {
 
 /// What is to be replaced in a text, from its start to its end.
 fn edits(text: &str, noted: &[Noted], before: &Relation, now: &Relation) -> Vec<(Range<usize>, String)> {
-    let start =
-        |span: &sqlparser::tokenizer::Span| crate::parse::offset_of(text, span.start.line, span.start.column);
+    let start = |span: &sqlparser::tokenizer::Span| {
+        scaledb_parse::offset_of(text, span.start.line, span.start.column)
+    };
     let mut edits = Vec::new();
     for noted in noted {
         match noted {

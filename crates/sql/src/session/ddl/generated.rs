@@ -1,13 +1,13 @@
 //! Generated columns in changes of tables.
 
 use super::super::Session;
-use crate::bind::generated::{Generated, reads};
-use crate::bind::names::fold;
-use crate::parse::lex::{Kind, Lexer, name_of, quoted};
-use crate::plan::BoundTable;
-use crate::plan::expr::Expr;
 use scaledb_catalog::{IndexDesc, Relation, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::lex::{Kind, Lexer, name_of, quoted};
+use scaledb_planner::bind::generated::{Generated, reads};
+use scaledb_planner::bind::names::fold;
+use scaledb_planner::plan::BoundTable;
+use scaledb_planner::plan::expr::Expr;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::Expr as Ast;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl<E: Engine> Session<E> {
     pub(super) fn check_generated(&self, table: &BoundTable) -> Result<()> {
         for (position, column) in table.desc.columns.iter().enumerate() {
             let Some(text) = &column.generated else { continue };
-            let (ast, ty) = (crate::parse::expression(text)?, table.types[position]);
+            let (ast, ty) = (scaledb_parse::expression(text)?, table.types[position]);
             let own = self.bind_kept_over(table, |binder| {
                 let typed = binder.expr(&ast)?;
                 binder.assign(typed, ty, &column.name)
@@ -111,7 +111,7 @@ impl<E: Engine> Session<E> {
         desc.checks.iter_mut().for_each(|check| check.expression = renamed(&check.expression, old, new));
         let fresh = self.unmade(desc)?;
         let means = |table: &BoundTable, text: &str| {
-            let ast = crate::parse::expression(text)?;
+            let ast = scaledb_parse::expression(text)?;
             self.bind_kept_over(table, |binder| Ok(binder.expr(&ast)?.expr))
         };
         let same = |before: &str, after: &str| {
@@ -140,7 +140,7 @@ impl<E: Engine> Session<E> {
         }
         let fresh = self.unmade(desc)?;
         desc.checks.retain(|check| {
-            let ast = crate::parse::expression(&check.expression);
+            let ast = scaledb_parse::expression(&check.expression);
             ast.is_ok_and(|ast| self.bind_kept_over(&fresh, |binder| binder.expr(&ast)).is_ok())
         });
         Ok(())
@@ -208,7 +208,7 @@ pub(super) fn unqualified(expr: &Ast, desc: &TableDesc) -> String {
 fn renamed(text: &str, old: &str, new: &str) -> String {
     let plain = quoted(new);
     let reads_back =
-        matches!(crate::parse::expression(&plain), Ok(Ast::Identifier(ident)) if fold(&ident) == new);
+        matches!(scaledb_parse::expression(&plain), Ok(Ast::Identifier(ident)) if fold(&ident) == new);
     let name = if reads_back { plain } else { format!("\"{}\"", new.replace('"', "\"\"")) };
     let tokens: Vec<_> = Lexer::new(text).collect();
     let (mut out, mut copied) = (String::with_capacity(text.len()), 0);

@@ -2,15 +2,15 @@
 
 use super::super::Session;
 use crate::api::{Severity, Tag};
-use crate::bind::names::{find_relation, no_schema, parse_type, shown};
-use crate::parse::grant::{Change, GrantStatement, Named, Objects};
-use crate::parse::roles::RoleName;
-use crate::parse::routine::{Kinds, Name};
 use scaledb_catalog::{
     Catalog, DefaultGrants, EVERYBODY, Grant, GrantError, ObjectKind, PLPGSQL_LANGUAGE, Privileges, Relation,
     SQL_LANGUAGE, default_grants,
 };
 use scaledb_engine::Engine;
+use scaledb_parse::grant::{Change, GrantStatement, Named, Objects};
+use scaledb_parse::roles::RoleName;
+use scaledb_parse::routine::{Kinds, Name};
+use scaledb_planner::bind::names::{find_relation, no_schema, parse_type, shown};
 use scaledb_types::{Base, Result, SqlError, SqlState};
 
 /// The languages of routines, by their oids.

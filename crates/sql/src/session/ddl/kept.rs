@@ -5,12 +5,12 @@
 //! their schema before they are kept. (The relations that views read are found otherwise: see `bind::names::Naming`.)
 
 use super::super::Session;
-use crate::bind::names::{find_own_type, find_relation, split_text};
-use crate::parse::lex::{Kind, name_of};
-use crate::parse::named::{Named, Tokens};
-use crate::parse::unmarked::unmarked;
 use scaledb_catalog::{ColumnDesc, PUBLIC};
 use scaledb_engine::Engine;
+use scaledb_parse::lex::{Kind, name_of};
+use scaledb_parse::named::{Named, Tokens};
+use scaledb_parse::unmarked::unmarked;
+use scaledb_planner::bind::names::{find_own_type, find_relation, split_text};
 use sqlparser::ast::{Expr as Ast, Value as Literal};
 
 impl<E: Engine> Session<E> {

@@ -3,13 +3,13 @@
 use super::super::Session;
 use super::expression::name_of_key;
 use super::sequence::next_of;
-use crate::bind::names::{find_relation, shown};
-use crate::parse::like::{Like, Part};
 use scaledb_catalog::{
     About, CheckDesc, ColumnDesc, CommentDesc, IndexDesc, KeyColumn, ObjectKind, PredicateDesc,
     PrimaryKeyDesc, Privileges, Relation, SequenceDesc, TableDesc,
 };
 use scaledb_engine::Engine;
+use scaledb_parse::like::{Like, Part};
+use scaledb_planner::bind::names::{find_relation, shown};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -159,7 +159,7 @@ impl<E: Engine> Session<E> {
             let column = from.columns.iter().find(|column| column.attnum == key.attnum);
             match column.map(|column| (&column.name, &column.key)) {
                 Some((_, Some(key))) => {
-                    crate::parse::expression(key).map_or_else(|_| "expr".to_owned(), |ast| name_of_key(&ast))
+                    scaledb_parse::expression(key).map_or_else(|_| "expr".to_owned(), |ast| name_of_key(&ast))
                 }
                 Some((name, None)) => name.clone(),
                 None => "expr".to_owned(),

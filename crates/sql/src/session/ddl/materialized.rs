@@ -8,15 +8,15 @@
 use super::super::Session;
 use super::create::pseudo_type;
 use crate::api::{Executed, Tag};
-use crate::parse;
-use crate::parse::materialized::{Alter, Create, Materialized, Refresh, marked};
+use crate::compiled::{Action, Held};
 use crate::patience::{CHANGE_ATTEMPTS, STATEMENT_ATTEMPTS, STATEMENT_PATIENCE, sleep_before};
-use crate::plan::BoundTable;
-use crate::plan::cache::{Action, Held};
 use crate::session::compile::{Compiling, compiled};
 use crate::session::run::{Kept, Target};
 use scaledb_catalog::{ColumnDesc, IndexDesc, MaterializedDesc, Relation, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_parse as parse;
+use scaledb_parse::materialized::{Alter, Create, Materialized, Refresh, marked};
+use scaledb_planner::plan::BoundTable;
 use scaledb_types::{Base, Result, SqlError, SqlState};
 use sqlparser::ast::{AlterTableOperation, Statement};
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, "too many column names were specified"));
         }
         let schema = self.schema_for(create.schema.clone(), false)?;
-        if crate::bind::names::is_temporary(&schema) {
+        if scaledb_planner::bind::names::is_temporary(&schema) {
             return Err(SqlError::unsupported("temporary materialized views are not supported"));
         }
         self.begin_change()?;
@@ -184,11 +184,15 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// 42P01, 0A000.
     fn materialized_named(&self, schema: Option<&str>, name: &str) -> Result<Arc<TableDesc>> {
-        match crate::bind::names::find_relation(&self.state.catalog, &self.state.path, schema, name) {
+        match scaledb_planner::bind::names::find_relation(&self.state.catalog, &self.state.path, schema, name)
+        {
             Some(Relation::Table(desc)) if desc.is_materialized() => Ok(desc.clone()),
             Some(_) => Err(SqlError::unsupported(format!("\"{name}\" is not a materialized view"))),
             None => {
-                let what = format!("relation \"{}\" does not exist", crate::bind::names::shown(schema, name));
+                let what = format!(
+                    "relation \"{}\" does not exist",
+                    scaledb_planner::bind::names::shown(schema, name)
+                );
                 Err(SqlError::new(SqlState::UNDEFINED_TABLE, what))
             }
         }
@@ -278,8 +282,12 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::internal("another statement"));
         };
         let schema = alter.schema.as_deref();
-        let found =
-            crate::bind::names::find_relation(&self.state.catalog, &self.state.path, schema, &alter.name);
+        let found = scaledb_planner::bind::names::find_relation(
+            &self.state.catalog,
+            &self.state.path,
+            schema,
+            &alter.name,
+        );
         if let Some(relation) = found
             && !matches!(relation, Relation::Table(desc) if desc.is_materialized())
         {

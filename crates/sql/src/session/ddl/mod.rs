@@ -39,14 +39,14 @@ mod view;
 
 use super::Session;
 use crate::api::{Severity, Tag};
-use crate::bind::names::{
+use scaledb_catalog::{Catalog, Relation, TableDesc};
+use scaledb_engine::Engine;
+use scaledb_parse::lex::{MAX_NAME, cut};
+use scaledb_planner::bind::names::{
     check_database, data_type, find_relation, fold, is_schema, is_temporary, no_schema, own_schema, split,
     temporary_schema,
 };
-use crate::parse::lex::{MAX_NAME, cut};
-use crate::plan::BoundTable;
-use scaledb_catalog::{Catalog, Relation, TableDesc};
-use scaledb_engine::Engine;
+use scaledb_planner::plan::BoundTable;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use sqlparser::ast::{DataType, Ident, ObjectName, Statement};
 use std::sync::Arc;
@@ -231,7 +231,7 @@ impl<E: Engine> Session<E> {
             }
             None => {
                 let (schema, name) = split(name)?;
-                let shown = crate::bind::names::shown(schema.as_deref(), &name);
+                let shown = scaledb_planner::bind::names::shown(schema.as_deref(), &name);
                 let what = format!("relation \"{shown}\" does not exist");
                 Err(SqlError::new(SqlState::UNDEFINED_TABLE, what))
             }

@@ -2,12 +2,12 @@
 
 use super::super::Session;
 use super::alter::depends;
-use crate::bind::names::own_schema;
-use crate::parse::lex::{Kind, Lexer, name_of, quoted};
 use scaledb_catalog::{
     Catalog, DomainDesc, EnumDesc, ObjectKind, Relation, Returned, RoutineDesc, TableDesc, ViewDesc,
 };
 use scaledb_engine::Engine;
+use scaledb_parse::lex::{Kind, Lexer, name_of, quoted};
+use scaledb_planner::bind::names::own_schema;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -426,7 +426,7 @@ fn renamed_type(text: &str, old: &str, new: &str) -> String {
 }
 
 /// Whether the token at a place is the AS of `CAST (.. AS type)`: it stands right within the parenthesis of the word.
-fn is_cast_as(tokens: &[crate::parse::lex::Token], text: &str, at: usize) -> bool {
+fn is_cast_as(tokens: &[scaledb_parse::lex::Token], text: &str, at: usize) -> bool {
     if !tokens[at].is(text, "as") {
         return false;
     }

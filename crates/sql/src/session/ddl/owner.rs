@@ -1,10 +1,10 @@
 //! Who owns what is made, who may change it, and OWNER TO.
 
 use super::super::Session;
-use crate::bind::names::{fold, is_temporary};
-use crate::parse::roles::RoleName;
 use scaledb_catalog::{AccessDesc, Grant, ObjectKind, Privileges, Relation, default_grants, with_owner};
 use scaledb_engine::Engine;
+use scaledb_parse::roles::RoleName;
+use scaledb_planner::bind::names::{fold, is_temporary};
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::Owner;
 

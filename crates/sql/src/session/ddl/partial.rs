@@ -2,10 +2,10 @@
 
 use super::super::Session;
 use super::generated::unqualified;
-use crate::bind::generated::reads;
-use crate::plan::BoundTable;
 use scaledb_catalog::{ColumnDesc, IndexDesc, PredicateDesc, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_planner::bind::generated::reads;
+use scaledb_planner::plan::BoundTable;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use sqlparser::ast::Expr as Ast;
 use std::sync::Arc;

@@ -1,19 +1,19 @@
 //! Tables of the engine: new ones, and rows copied into them.
 
 use super::super::Session;
-use crate::bind::Binder;
-use crate::bind::generated::Generated;
-use crate::bind::names::Naming;
 use crate::exec::exclusion::excluded_keys;
 use crate::exec::{Exec, Scratch, codec};
 use crate::patience::{COPY_ATTEMPTS, runs_again};
-use crate::plan::expr::Expr;
-use crate::plan::{BoundTable, IndexRef};
 use crate::session::state::engine_def;
 use crate::session::transaction::Created;
 use scaledb_catalog::{Relation, TableDesc};
 use scaledb_engine::{Engine, Order, Range, TxnKind, Worker};
 use scaledb_keys::{Direction, KeyBuf};
+use scaledb_planner::bind::Binder;
+use scaledb_planner::bind::generated::Generated;
+use scaledb_planner::bind::names::Naming;
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{BoundTable, IndexRef};
 use scaledb_row::{Projection, RowBuf};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::ops::ControlFlow;
@@ -184,7 +184,7 @@ impl<E: Engine> Session<E> {
         let slots = binder.new_slots(table.types.len());
         let columns = table.desc.columns.iter().zip(&table.types).zip(slots);
         let columns = columns.filter(|((desc, _), _)| !desc.hidden).map(|((desc, &ty), slot)| {
-            crate::bind::scope::ScopeColumn {
+            scaledb_planner::bind::scope::ScopeColumn {
                 name: desc.name.clone(),
                 ty,
                 slot,
@@ -192,7 +192,7 @@ impl<E: Engine> Session<E> {
                 merged: false,
             }
         });
-        let scope_table = crate::bind::scope::ScopeTable {
+        let scope_table = scaledb_planner::bind::scope::ScopeTable {
             schema: None,
             name: table.desc.name.clone(),
             columns: columns.collect(),

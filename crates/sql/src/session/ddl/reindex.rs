@@ -3,14 +3,14 @@
 use super::super::Session;
 use crate::adopted::{PREFIX, in_order};
 use crate::exec::context::Host;
-use crate::plan::BoundTable;
-use crate::plan::expr::Expr;
 use crate::session::transaction::Added;
 use scaledb_base::TableId;
 use scaledb_base::limits::MAX_TABLES;
 use scaledb_catalog::{Relation, TableDesc};
 use scaledb_engine::{Engine, IndexDef, IndexInfo, Order, Range, TableInfo, Worker};
 use scaledb_keys::{Direction, Nulls};
+use scaledb_planner::plan::BoundTable;
+use scaledb_planner::plan::expr::Expr;
 use scaledb_row::{KeyPart, Projection};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::cell::RefCell;
@@ -147,7 +147,7 @@ impl<E: Engine> Session<E> {
         {
             return Ok(None);
         }
-        let part = |column: &crate::plan::IndexColumn| KeyPart {
+        let part = |column: &scaledb_planner::plan::IndexColumn| KeyPart {
             column: column.engine,
             direction: if column.descending { Direction::Descending } else { Direction::Ascending },
             nulls: if column.nulls_first { Nulls::First } else { Nulls::Last },

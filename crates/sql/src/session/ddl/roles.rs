@@ -3,12 +3,12 @@
 use super::super::Session;
 use super::own_types::OwnType;
 use crate::api::{Severity, Tag};
-use crate::parse::roles::{RoleName, RoleOption, RoleStatement, reserved};
 use scaledb_catalog::{
     Catalog, DATABASE_OWNER, EVERYBODY, Grant, MembershipDesc, OWNER, ObjectKind, PREDEFINED, Relation,
     RoleDesc,
 };
 use scaledb_engine::Engine;
+use scaledb_parse::roles::{RoleName, RoleOption, RoleStatement, reserved};
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 

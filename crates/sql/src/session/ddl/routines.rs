@@ -4,16 +4,18 @@ use super::super::Session;
 use super::alter::depends;
 use super::new_name;
 use crate::api::{Column, Tag};
-use crate::bind::names::{find_relation, is_temporary, no_schema, own_schema, parse_type, shown, split_text};
-use crate::parse::routine::{
-    AlterRoutine, CreateRoutine, DropRoutines, Kinds, Name, Parameter, RoutineChange, Signature,
-};
 use crate::routine::{Names, Piece, Returns, Wanted, load, type_of_column};
 use scaledb_catalog::{
     Language, ObjectKind, ParameterDesc, ParameterMode, Relation, Returned, RoutineDesc, RoutineKind,
     TableDesc, ViewDesc, Volatility,
 };
 use scaledb_engine::Engine;
+use scaledb_parse::routine::{
+    AlterRoutine, CreateRoutine, DropRoutines, Kinds, Name, Parameter, RoutineChange, Signature,
+};
+use scaledb_planner::bind::names::{
+    find_relation, is_temporary, no_schema, own_schema, parse_type, shown, split_text,
+};
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, find_cast};
 use sqlparser::ast::Ident;
 use std::sync::Arc;
@@ -183,9 +185,10 @@ impl<E: Engine> Session<E> {
 
     /// The default of a parameter as it is kept.
     fn default_of_parameter(&self, text: &str, ty: Type) -> Result<String> {
-        let ast = crate::parse::expression(text)?;
+        let ast = scaledb_parse::expression(text)?;
         let kept = self.kept_expression(&ast.to_string());
-        let mut binder = crate::bind::Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
+        let mut binder =
+            scaledb_planner::bind::Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
         let typed = binder.expr(&ast)?;
         if typed.expr.has_subquery() {
             return Err(SqlError::unsupported("cannot use subquery in DEFAULT expression"));
@@ -278,7 +281,7 @@ impl<E: Engine> Session<E> {
         let (catalog, path) = (&self.state.catalog, &self.state.path);
         let within = match schema {
             Some(schema) => {
-                if !crate::bind::names::is_schema(catalog, path, schema) {
+                if !scaledb_planner::bind::names::is_schema(catalog, path, schema) {
                     return Err(no_schema(schema));
                 }
                 own_schema(path, schema).map(|schema| vec![schema.to_owned()]).unwrap_or_default()

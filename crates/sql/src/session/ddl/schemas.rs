@@ -8,13 +8,13 @@ use super::own_types::OwnType;
 use super::owner::owner_name;
 use super::{MAX_NAME, new_name};
 use crate::api::Tag;
-use crate::bind::names::{
-    find_own_type, find_relation, is_schema, is_temporary, no_schema, own_schema, shown,
-};
-use crate::parse::lex::quoted;
-use crate::parse::set_schema::SetSchema;
 use scaledb_catalog::{ObjectKind, PUBLIC, Privileges, Relation, SchemaDesc, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::lex::quoted;
+use scaledb_parse::set_schema::SetSchema;
+use scaledb_planner::bind::names::{
+    find_own_type, find_relation, is_schema, is_temporary, no_schema, own_schema, shown,
+};
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{AlterSchema, AlterSchemaOperation, ObjectName, ObjectNamePart, Owner, SchemaName};
 use std::sync::Arc;

@@ -3,11 +3,11 @@
 use super::super::Session;
 use super::position;
 use crate::api::Tag;
-use crate::bind::names::{check_database, find_relation, shown, split};
-use crate::parse::alter_sequence::{AlterSequence, Change, Options};
 use crate::system::printed::{names_relation, naming};
 use scaledb_catalog::{Relation, SequenceDesc, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::alter_sequence::{AlterSequence, Change, Options};
+use scaledb_planner::bind::names::{check_database, find_relation, shown, split};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{DataType, Expr as Ast, Ident, ObjectName, SequenceOptions};
 use std::sync::Arc;

@@ -6,9 +6,9 @@
 //! nothing there.
 
 use super::position;
-use crate::bind::names::fold;
 use scaledb_catalog::{Spread, TableDesc};
 use scaledb_engine::OptionSpec;
+use scaledb_planner::bind::names::fold;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{
     CreateTable, CreateTableOptions, Expr as Ast, FunctionArg, FunctionArgExpr, FunctionArguments, SqlOption,

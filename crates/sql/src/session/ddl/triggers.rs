@@ -4,16 +4,16 @@ use super::super::Session;
 use super::alter::depends;
 use super::{new_name, position};
 use crate::api::Tag;
-use crate::bind::names::{find_relation, shown};
 use crate::exec::triggers::arguments;
-use crate::parse::lex::{Lexer, Token, name_of, quoted};
-use crate::parse::routine::Name;
-use crate::parse::trigger::{CreateTrigger, DropTrigger, EnableTriggers, RenameTrigger};
-use crate::plan::BoundTable;
-use crate::plan::trigger::{Event, Trigger, Triggers};
 use crate::routine::{Names, Piece, Wanted, load_condition, run};
 use scaledb_catalog::{ObjectKind, Privileges, Relation, TableDesc, TriggerDesc, TriggerTiming, ViewDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::lex::{Lexer, Token, name_of, quoted};
+use scaledb_parse::routine::Name;
+use scaledb_parse::trigger::{CreateTrigger, DropTrigger, EnableTriggers, RenameTrigger};
+use scaledb_planner::bind::names::{find_relation, shown};
+use scaledb_planner::plan::BoundTable;
+use scaledb_planner::plan::trigger::{Event, Trigger, Triggers};
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use sqlparser::ast::Ident;
 use std::sync::Arc;
@@ -79,12 +79,12 @@ impl<E: Engine> Session<E> {
 
     /// The condition of a trigger as it is kept.
     fn condition_of(&self, create: &CreateTrigger, table: &Arc<TableDesc>, text: &str) -> Result<String> {
-        let ast = crate::parse::expression(text)?;
+        let ast = scaledb_parse::expression(text)?;
         let kept = self.kept_expression(&ast.to_string());
         let wrong = |what: &str| Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, what.to_owned()));
         let names = |name: &str| {
-            crate::parse::lex::Lexer::new(&kept)
-                .any(|token| crate::parse::lex::name_of(token, &kept).as_deref() == Some(name))
+            scaledb_parse::lex::Lexer::new(&kept)
+                .any(|token| scaledb_parse::lex::name_of(token, &kept).as_deref() == Some(name))
         };
         if !create.for_each_row && (names("new") || names("old")) {
             return wrong("statement trigger's WHEN condition cannot reference column values");
@@ -120,8 +120,8 @@ impl<E: Engine> Session<E> {
             let what = format!("argument of WHEN must be type boolean, not type {}", ty.sql_name());
             return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
         }
-        if let crate::plan::cache::Action::Plan(plan) = &compiled.action
-            && plan.output.iter().any(crate::plan::expr::Expr::has_subquery)
+        if let crate::compiled::Action::Plan(plan) = &compiled.action
+            && plan.output.iter().any(scaledb_planner::plan::expr::Expr::has_subquery)
         {
             return Err(SqlError::unsupported("cannot use subquery in trigger WHEN condition"));
         }

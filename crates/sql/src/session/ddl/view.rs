@@ -5,14 +5,14 @@ use super::create::{not_of_system, pseudo_type};
 use super::definition::Definition;
 use super::new_name;
 use crate::api::Tag;
-use crate::bind::Binder;
-use crate::bind::names::{check_database, find_relation, fold, shown, split};
-use crate::bind::updatable::{Updatable, Why};
-use crate::parse::alter_view::{AlterView, ViewChange};
-use crate::parse::lex::quoted;
-use crate::parse::with_stack;
 use scaledb_catalog::{CheckOption, Relation, ViewDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::alter_view::{AlterView, ViewChange};
+use scaledb_parse::lex::quoted;
+use scaledb_parse::with_stack;
+use scaledb_planner::bind::Binder;
+use scaledb_planner::bind::names::{check_database, find_relation, fold, shown, split};
+use scaledb_planner::bind::updatable::{Updatable, Why};
 use scaledb_types::{Base, Result, SqlError, SqlState};
 use sqlparser::ast::{self, CreateView, Expr as Ast, Ident, Statement};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl<E: Engine> Session<E> {
         }
         let text = create.query.to_string();
         let compiled = self.compile(&text, &[])?;
-        let crate::plan::cache::Action::Plan(plan) = &compiled.action else {
+        let crate::compiled::Action::Plan(plan) = &compiled.action else {
             return Err(SqlError::unsupported("views must not contain SELECT INTO"));
         };
         if create.columns.len() > compiled.columns.iter().flatten().count() {
@@ -134,7 +134,7 @@ impl<E: Engine> Session<E> {
             ViewChange::Rename(name) => {
                 let named = format!("{}.{}", quoted(&view.schema), quoted(&view.name));
                 let text = format!("ALTER TABLE {named} RENAME TO {}", quoted(name));
-                let Statement::AlterTable(renames) = crate::parse::statement(&text)? else {
+                let Statement::AlterTable(renames) = scaledb_parse::statement(&text)? else {
                     return Err(SqlError::internal("another statement"));
                 };
                 self.alter_table(&renames)?;
@@ -155,7 +155,7 @@ impl<E: Engine> Session<E> {
             }
             ViewChange::RenameColumn(old, new) => self.rename_column_of_view(view, old, new)?,
             ViewChange::Default(column, text) => {
-                let default = text.as_deref().map(crate::parse::expression).transpose()?;
+                let default = text.as_deref().map(scaledb_parse::expression).transpose()?;
                 self.set_default_of_view(view, column, default.as_ref())?;
             }
         }

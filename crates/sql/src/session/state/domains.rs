@@ -1,10 +1,10 @@
 //! What domains demand of values that come from elsewhere than a statement's expressions: a routine's variables.
 
 use super::SessionState;
-use crate::bind::{Binder, Bound, Output, Typed};
-use crate::plan::expr::Expr;
-use crate::plan::{Kind, Node, Plan};
 use scaledb_engine::Engine;
+use scaledb_planner::bind::{Binder, Bound, Output, Typed};
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::{Kind, Node, Plan};
 use scaledb_types::{Context, Env, Result, Type};
 use std::sync::Arc;
 

@@ -3,7 +3,6 @@
 use super::super::settings::number_and_unit;
 use super::SessionState;
 use crate::activity::Known;
-use crate::bind::Lookup;
 use crate::counts::{Collected, RelationSize, TableNumbers};
 use crate::identity::Identity;
 use crate::reclamation::Reclamation;
@@ -14,6 +13,7 @@ use scaledb_base::ConflictKind;
 use scaledb_catalog::Catalog;
 use scaledb_engine::Engine;
 use scaledb_locks::Locks;
+use scaledb_planner::bind::Lookup;
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, Value};
 use std::sync::Arc;

@@ -3,20 +3,20 @@
 use super::SessionState;
 use super::locks::give_room;
 use crate::api::Severity;
-use crate::bind::names::{is_schema, is_temporary};
-use crate::bind::{Keys, Lookup};
+use crate::compiled::Compiled;
 use crate::exec::context::{Host, HostMark};
-use crate::functions::{Seeded, SessionFn};
 use crate::identity::RoleMark;
-use crate::parse::utility::Utility;
-use crate::plan::cache::Compiled;
-use crate::plan::trigger::{Event, Trigger, Triggers};
-use crate::plan::{BoundTable, Computed, Plan};
 use crate::routine::{Loaded, Piece};
 use crate::system;
 use scaledb_catalog::{ObjectKind, Privileges, RoutineDesc};
 use scaledb_engine::Engine;
 use scaledb_locks::{Mode, Owner, Tag};
+use scaledb_parse::utility::Utility;
+use scaledb_planner::bind::names::{is_schema, is_temporary};
+use scaledb_planner::bind::{Keys, Lookup};
+use scaledb_planner::functions::{Seeded, SessionFn};
+use scaledb_planner::plan::trigger::{Event, Trigger, Triggers};
+use scaledb_planner::plan::{BoundTable, Computed, Plan};
 use scaledb_types::{DomainType, Env, Result, SqlError, SqlState, Type, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -214,7 +214,7 @@ impl<E: Engine> Host for SessionState<E> {
     }
 
     fn width_of(&self, desc: &RoutineDesc) -> Result<usize> {
-        Ok(crate::plan::routine::result_columns(&self.catalog, desc)?.len())
+        Ok(scaledb_planner::plan::routine::result_columns(&self.catalog, desc)?.len())
     }
 
     fn compile(&self, env: &Env, piece: &Piece<'_>) -> Result<Compiled> {

@@ -1,8 +1,8 @@
 //! Plans that read materialized views.
 
 use super::SessionState;
-use crate::plan::Plan;
 use scaledb_engine::Engine;
+use scaledb_planner::plan::Plan;
 use scaledb_types::{Result, SqlError, SqlState};
 
 impl<E: Engine> SessionState<E> {

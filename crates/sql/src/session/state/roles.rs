@@ -2,8 +2,6 @@
 
 use super::SessionState;
 use crate::identity::{Identity, RoleMark};
-use crate::plan::Plan;
-use crate::plan::needs::Need;
 use crate::session::settings::Settings;
 use scaledb_catalog::{
     C_LANGUAGE, Catalog, Language, OWNER, ObjectKind, PLPGSQL_LANGUAGE, PUBLIC, PUBLIC_SCHEMA, Privileges,
@@ -11,6 +9,8 @@ use scaledb_catalog::{
 };
 use scaledb_engine::Engine;
 use scaledb_locks::Mode;
+use scaledb_planner::plan::Plan;
+use scaledb_planner::plan::needs::Need;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 
 impl<E: Engine> SessionState<E> {

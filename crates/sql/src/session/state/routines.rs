@@ -1,11 +1,11 @@
 //! Routines as statements at work call them: made ready once, and their pieces of SQL compiled.
 
 use super::SessionState;
-use crate::plan::trigger::Trigger;
-use crate::plan::{BoundTable, Plan};
 use crate::routine::{Loaded, load, load_condition};
 use scaledb_catalog::{Relation, RoutineDesc};
 use scaledb_engine::Engine;
+use scaledb_planner::plan::trigger::Trigger;
+use scaledb_planner::plan::{BoundTable, Plan};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 

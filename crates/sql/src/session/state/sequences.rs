@@ -1,9 +1,9 @@
 //! `nextval` and its like: the values of sequences that a session has taken.
 
 use super::SessionState;
-use crate::bind::names::is_temporary;
 use scaledb_catalog::{ObjectKind, Privileges, Relation, SequenceDesc};
 use scaledb_engine::Engine;
+use scaledb_planner::bind::names::is_temporary;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::sync::Arc;
 

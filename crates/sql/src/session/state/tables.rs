@@ -2,16 +2,16 @@
 
 use super::SessionState;
 use crate::adopted::in_order;
-use crate::bind::{Keys, Lookup, SystemTable, Typed};
 use crate::exec::tail;
-use crate::plan::expr::Expr;
-use crate::plan::place::{Added, ColumnPlace, Places};
-use crate::plan::statistics::TableStatistics;
-use crate::plan::{BoundTable, ForeignKey, IndexColumn, IndexRef, Setting, column_types};
 use crate::stored;
 use crate::system;
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, KeyColumn, Spread, TableDesc};
 use scaledb_engine::{Engine, TableInfo};
+use scaledb_planner::bind::{Keys, Lookup, SystemTable, Typed};
+use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::place::{Added, ColumnPlace, Places};
+use scaledb_planner::plan::statistics::TableStatistics;
+use scaledb_planner::plan::{BoundTable, ForeignKey, IndexColumn, IndexRef, Setting, column_types};
 use scaledb_types::{Context, Env, KeyForm, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ impl<E: Engine> SessionState<E> {
             return Ok(Setting::default());
         }
         let env = Env::default();
-        let mut binder = crate::bind::Binder::new(&self.catalog, self, &env, Vec::new());
+        let mut binder = scaledb_planner::bind::Binder::new(&self.catalog, self, &env, Vec::new());
         let row = binder.new_slots(from.types.len());
         let generated = binder.generated(from, &row, Some(columns))?;
         let mut domains = Vec::new();
@@ -147,7 +147,7 @@ impl<E: Engine> SessionState<E> {
     /// The default of a column, if it is a constant; NULL otherwise.
     fn constant_default(&self, table: &BoundTable, position: usize) -> Result<Value> {
         let env = Env::default();
-        let mut binder = crate::bind::Binder::new(&self.catalog, self, &env, Vec::new());
+        let mut binder = scaledb_planner::bind::Binder::new(&self.catalog, self, &env, Vec::new());
         match binder.default(table, position) {
             Ok(Expr::Const(value)) => Ok(value),
             // what the domain demands is looked at when it is set

@@ -3,8 +3,8 @@
 use super::super::Session;
 use super::{Block, merge};
 use crate::api::Severity;
-use crate::parse::utility::Modes;
 use scaledb_engine::Engine;
+use scaledb_parse::utility::Modes;
 use scaledb_types::{Result, SqlError, SqlState};
 
 impl<E: Engine> Session<E> {

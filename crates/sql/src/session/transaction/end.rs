@@ -2,9 +2,9 @@
 
 use super::super::Session;
 use super::{Block, Created};
-use crate::parse::utility::Modes;
 use scaledb_catalog::Catalog;
 use scaledb_engine::{Engine, TableInfo, Worker};
+use scaledb_parse::utility::Modes;
 use std::sync::Arc;
 
 impl<E: Engine> Session<E> {

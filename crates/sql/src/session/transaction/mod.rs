@@ -11,15 +11,15 @@ use super::Session;
 use super::savepoint::Mark;
 use super::settings::Settings;
 use crate::api::Status;
-use crate::bind::Lookup;
 use crate::exec::late::Check;
-use crate::parse::utility::{Isolation, Modes};
 use crate::shared::PerDatabase;
 use crate::trace::Number;
 use scaledb_base::TableId;
 use scaledb_catalog::Store;
 use scaledb_engine::{Engine, TableInfo};
 use scaledb_notify::Ticket;
+use scaledb_parse::utility::{Isolation, Modes};
+use scaledb_planner::bind::Lookup;
 use scaledb_types::Result;
 use std::sync::Arc;
 
@@ -204,7 +204,7 @@ fn merge(modes: &mut Modes, with: Modes) {
 
 impl<E: Engine> Session<E> {
     /// The table of an oid, as the transaction sees it.
-    pub(super) fn table(&self, oid: u32) -> Result<Arc<crate::plan::BoundTable>> {
+    pub(super) fn table(&self, oid: u32) -> Result<Arc<scaledb_planner::plan::BoundTable>> {
         self.state.table(oid)
     }
 }

@@ -1,12 +1,12 @@
 //! What columns use: `column_column_usage` for generated columns, `column_udt_usage` for their types.
 
 use super::data_type::schema_of;
-use crate::bind::mentioned::mentioned;
-use crate::plan::column_type;
 use crate::system::Facts;
 use crate::system::seen::own_oid;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::{OWNER, Relation};
+use scaledb_planner::bind::mentioned::mentioned;
+use scaledb_planner::plan::column_type;
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]

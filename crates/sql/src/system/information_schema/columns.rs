@@ -2,13 +2,13 @@
 
 use super::YES_OR_NO;
 use super::data_type::described;
-use crate::plan::column_type;
 use crate::system::printed::{printed_as, printed_default, printed_expression};
 use crate::system::privileges::sees_column;
 use crate::system::seen::seen_expression;
 use crate::system::table::{Row, SystemCatalog};
 use crate::system::{Facts, updatable};
 use scaledb_catalog::{Catalog, ColumnDesc, Identity, Relation, SequenceDesc, TableDesc};
+use scaledb_planner::plan::column_type;
 use scaledb_types::{Result, Type, Value};
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! What constraints use: `constraint_column_usage` and `constraint_table_usage`. A foreign key uses what it refers to.
 
 use super::listed;
-use crate::bind::mentioned::mentioned;
 use crate::system::Facts;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::TableDesc;
+use scaledb_planner::bind::mentioned::mentioned;
 use scaledb_types::{Result, Type};
 use std::sync::Arc;
 

@@ -2,13 +2,13 @@
 
 use super::YES_OR_NO;
 use super::data_type::{located, of_values};
-use crate::plan::column_type;
 use crate::system::Facts;
 use crate::system::printed::printed_as;
 use crate::system::privileges::may_use_type;
 use crate::system::seen::own_oid;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::{DomainDesc, OWNER, Relation};
+use scaledb_planner::plan::column_type;
 use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]

@@ -54,7 +54,7 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 pub(super) fn specific_name(desc: &RoutineDesc) -> String {
     let number = format!("_{}", desc.oid);
     let mut name = desc.name.clone();
-    while name.len() + number.len() > crate::parse::lex::MAX_NAME {
+    while name.len() + number.len() > scaledb_parse::lex::MAX_NAME {
         name.pop();
     }
     name + &number

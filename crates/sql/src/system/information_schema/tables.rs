@@ -1,11 +1,11 @@
 //! `information_schema.tables`: tables and views.
 
 use super::YES_OR_NO;
-use crate::bind::names::is_temporary;
 use crate::system::privileges::sees;
 use crate::system::table::{Row, SystemCatalog};
 use crate::system::{Facts, updatable};
 use scaledb_catalog::Relation;
+use scaledb_planner::bind::names::is_temporary;
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]

@@ -1,13 +1,13 @@
 //! `information_schema.views`: views.
 
 use super::YES_OR_NO;
-use crate::bind::dml::has_trigger_instead;
-use crate::plan::trigger::Event;
 use crate::system::privileges::sees;
 use crate::system::seen::seen_query;
 use crate::system::table::{Row, SystemCatalog};
 use crate::system::{Facts, updatable};
 use scaledb_catalog::{CheckOption, Relation};
+use scaledb_planner::bind::dml::has_trigger_instead;
+use scaledb_planner::plan::trigger::Event;
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]

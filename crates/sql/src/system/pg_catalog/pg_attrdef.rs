@@ -1,12 +1,12 @@
 //! `pg_attrdef`: defaults of columns, and what computes generated ones.
 
-use crate::plan::column_type;
 use crate::system::Facts;
 use crate::system::oids::default_oid;
 use crate::system::printed::{printed_as, printed_expression};
 use crate::system::seen::seen_expression;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::{Catalog, ColumnDesc, Relation, TableDesc, ViewDesc};
+use scaledb_planner::plan::column_type;
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]

@@ -1,7 +1,6 @@
 //! `pg_attribute`: the columns of relations and indexes.
 
 use crate::exec::tail::decode;
-use crate::plan::column_type;
 use crate::system::Facts;
 use crate::system::all;
 use crate::system::oids::collation;
@@ -9,6 +8,7 @@ use crate::system::privileges::of_column;
 use crate::system::seen::is_array;
 use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_catalog::{Identity, Relation};
+use scaledb_planner::plan::column_type;
 use scaledb_types::{Array, Env, Result, Type, Value};
 use std::sync::Arc;
 

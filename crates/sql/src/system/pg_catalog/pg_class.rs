@@ -1,12 +1,12 @@
 //! `pg_class`: relations: tables, indexes, views, sequences, and the catalogs themselves.
 
-use crate::bind::names::is_temporary;
 use crate::system::Facts;
 use crate::system::all;
 use crate::system::oids::{BTREE, HEAP, OWNER, row_type, schema_oid};
 use crate::system::privileges::changed;
 use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_catalog::{Catalog, Relation, Spread, TableDesc, ViewDesc};
+use scaledb_planner::bind::names::is_temporary;
 use scaledb_types::{Array, Result, Type, Value};
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! `pg_constraint`: constraints of tables and domains.
 
-use crate::bind::mentioned::mentioned;
 use crate::system::Facts;
 use crate::system::oids::schema_oid;
 use crate::system::table::{INT2S, OIDS, Row, SystemCatalog, int2s};
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, KeyColumn, TableDesc};
+use scaledb_planner::bind::mentioned::mentioned;
 use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]

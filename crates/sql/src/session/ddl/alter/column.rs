@@ -6,14 +6,14 @@ use super::super::generated::refuse_generated;
 use super::super::{new_name, position};
 use super::depends;
 use super::own::retypes;
-use crate::bind::names::fold;
 use crate::exec::{Exec, Scratch, tail};
-use crate::parse::marked;
-use crate::plan::BoundTable;
-use crate::plan::column_type;
-use crate::plan::expr::Expr;
 use scaledb_catalog::{AccessDesc, AddedColumn, Relation, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::marked;
+use scaledb_planner::bind::names::fold;
+use scaledb_planner::plan::BoundTable;
+use scaledb_planner::plan::column_type;
+use scaledb_planner::plan::expr::Expr;
 use scaledb_types::{Context, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ColumnDef, Expr as Ast, GeneratedAs, SequenceOptions,
@@ -46,7 +46,7 @@ impl<E: Engine> Session<E> {
             }
             None => self.bind_kept_over(table, |binder| binder.default_of_type(ty, &name))?,
             Some(text) => {
-                let ast = crate::parse::expression(text)?;
+                let ast = scaledb_parse::expression(text)?;
                 self.bind_kept_over(table, |binder| {
                     let typed = binder.expr(&ast)?;
                     binder.assign(typed, ty, &name)
@@ -339,7 +339,7 @@ impl<E: Engine> Session<E> {
                 binder.assign(typed, to, &name)
             }
             None => {
-                let typed = crate::bind::Typed::new(Expr::Slot(at), table.types[at]);
+                let typed = scaledb_planner::bind::Typed::new(Expr::Slot(at), table.types[at]);
                 let cast = binder.coerce(typed, to, Context::Assignment).map_err(|_| {
                     SqlError::new(
                         SqlState::DATATYPE_MISMATCH,

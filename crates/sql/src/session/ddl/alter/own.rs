@@ -4,10 +4,10 @@ use super::super::super::Session;
 use super::super::position;
 use super::super::spread::{check_parameters, name_of};
 use super::constraint::no_constraint;
-use crate::bind::names::fold;
-use crate::parse::alter_table::Own;
 use scaledb_catalog::{Identity, Relation, SequenceDesc, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::alter_table::Own;
+use scaledb_planner::bind::names::fold;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, DataType, Expr, Ident};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(super) fn in_order(operations: &[AlterTableOperation]) -> Vec<&AlterTableOpe
 
 /// Whether a text has a name in it.
 fn names(text: &str, name: &str) -> bool {
-    use crate::parse::lex::{Lexer, name_of};
+    use scaledb_parse::lex::{Lexer, name_of};
     Lexer::new(text).any(|token| name_of(token, text).is_some_and(|known| known == name))
 }
 

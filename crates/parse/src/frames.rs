@@ -1,0 +1,162 @@
+//! `EXCLUDE TIES` and its like at the end of a window's frame, which the parser does not know.
+//!
+//! They become the first expression of PARTITION BY: `""."TIES"`, which no statement can contain, as no name is empty.
+//! So they are kept where the text of a view is printed from its tree.
+
+use sqlparser::ast::{Expr, Ident, WindowSpec};
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
+
+/// What a frame may leave out.
+const FORMS: [&[&str]; 4] = [&["CURRENT", "ROW"], &["GROUP"], &["TIES"], &["NO", "OTHERS"]];
+
+/// What the frame of a window leaves out, if it says so, and what it is partitioned by.
+pub fn exclusion(spec: &WindowSpec) -> (Option<&str>, &[Expr]) {
+    if let Some((Expr::CompoundIdentifier(parts), rest)) = spec.partition_by.split_first()
+        && let [Ident { value: none, .. }, Ident { value, .. }] = &parts[..]
+        && none.is_empty()
+    {
+        return (Some(value), rest);
+    }
+    (None, &spec.partition_by)
+}
+
+/// Whether a text is what a frame may leave out.
+pub(super) fn is_form(text: &str) -> bool {
+    FORMS.iter().any(|form| form.join(" ") == text)
+}
+
+/// Puts the frames of a statement in the parser's form.
+pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut at = 0;
+    while at < tokens.len() {
+        if is(&tokens[at], "EXCLUDE")
+            && let Some((form, end)) = form_at(&tokens, at)
+            && let Some(open) = opening(&tokens, at)
+        {
+            let place = tokens[at].span;
+            for token in &mut tokens[at..end] {
+                token.token = Token::Whitespace(Whitespace::Space);
+            }
+            let (to, own) = partition(&tokens, open, form);
+            let own: Vec<_> = own.into_iter().map(|token| TokenWithSpan { token, span: place }).collect();
+            at = end + own.len();
+            tokens.splice(to..to, own);
+            continue;
+        }
+        at += 1;
+    }
+    tokens
+}
+
+fn is(token: &TokenWithSpan, wanted: &str) -> bool {
+    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+fn is_space(token: &TokenWithSpan) -> bool {
+    matches!(token.token, Token::Whitespace(_))
+}
+
+/// The next token that is no space.
+fn next(tokens: &[TokenWithSpan], from: usize) -> usize {
+    from + tokens[from.min(tokens.len())..].iter().take_while(|token| is_space(token)).count()
+}
+
+/// What is left out, and where the words end, if they stand at the end of a frame.
+fn form_at(tokens: &[TokenWithSpan], exclude: usize) -> Option<(String, usize)> {
+    let before = tokens[..exclude].iter().rev().find(|token| !is_space(token))?;
+    if !["PRECEDING", "FOLLOWING", "ROW"].iter().any(|word| is(before, word)) {
+        return None;
+    }
+    FORMS.iter().find_map(|form| {
+        let mut at = exclude + 1;
+        for word in *form {
+            at = next(tokens, at);
+            if !is(tokens.get(at)?, word) {
+                return None;
+            }
+            at += 1;
+        }
+        let closes = tokens.get(next(tokens, at))?.token == Token::RParen;
+        closes.then(|| (form.join(" "), at))
+    })
+}
+
+/// The parenthesis that a token stands in.
+fn opening(tokens: &[TokenWithSpan], inside: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    tokens[..inside].iter().rposition(|token| match token.token {
+        Token::RParen => {
+            depth += 1;
+            false
+        }
+        Token::LParen if depth == 0 => true,
+        Token::LParen => {
+            depth -= 1;
+            false
+        }
+        _ => false,
+    })
+}
+
+/// Where the expression goes, and the tokens that it takes there.
+fn partition(tokens: &[TokenWithSpan], open: usize, form: String) -> (usize, Vec<Token>) {
+    let name =
+        |value: String| Token::Word(Word { value, quote_style: Some('"'), keyword: Keyword::NoKeyword });
+    let word =
+        |value: &str, keyword| Token::Word(Word { value: value.to_owned(), quote_style: None, keyword });
+    let own = vec![name(String::new()), Token::Period, name(form)];
+    let mut at = next(tokens, open + 1);
+    // the window that it is made from
+    let begins = ["PARTITION", "ORDER", "ROWS", "RANGE", "GROUPS"];
+    if !begins.iter().any(|word| is(&tokens[at], word)) {
+        at = next(tokens, at + 1);
+    }
+    if is(&tokens[at], "PARTITION") {
+        let by = next(tokens, at + 1);
+        return (by + 1, [own, vec![Token::Comma]].concat());
+    }
+    let by = vec![word("PARTITION", Keyword::PARTITION), word("BY", Keyword::BY)];
+    (at, [by, own].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlparser::ast::Statement;
+
+    fn shown(text: &str) -> String {
+        let Statement::Query(query) = crate::statement(text).unwrap() else { panic!("a query") };
+        query.to_string()
+    }
+
+    #[test]
+    fn an_exclusion_is_kept_when_its_text_is_printed() {
+        for (text, wanted) in [
+            (
+                "select sum(a) over (rows 1 preceding exclude ties)",
+                "PARTITION BY \"\".\"TIES\" ROWS 1 PRECEDING",
+            ),
+            (
+                "select sum(a) over (w order by b groups between current row and 1 following exclude /* x */ no others)",
+                "(w PARTITION BY \"\".\"NO OTHERS\" ORDER BY b GROUPS",
+            ),
+            (
+                "select 1 from t window w as (partition by (a), b rows between 1 preceding and current row exclude current row)",
+                "(PARTITION BY \"\".\"CURRENT ROW\", (a), b ROWS",
+            ),
+        ] {
+            let once = shown(text);
+            assert!(once.contains(wanted), "{once}");
+            assert_eq!(shown(&once), once);
+        }
+        // elsewhere it is a name like others
+        assert_eq!(shown("select exclude from exclude"), "SELECT exclude FROM exclude");
+        for text in [
+            "select sum(a) over (order by a exclude ties)",
+            "select sum(a) over (exclude ties)",
+            "exclude ties )",
+        ] {
+            assert!(crate::statement(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Values become those of another type, as far as the context allows.
+
+use super::expr::is_reg;
+use super::{Binder, Typed};
+use crate::functions::ScalarFn;
+use crate::plan::expr::Expr;
+use scaledb_types::cast::{Context, find_cast, no_cast};
+use scaledb_types::func::{common_type, resolve_operator};
+use scaledb_types::weight;
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+
+impl Binder<'_> {
+    /// Makes an expression one of a type.
+    ///
+    /// # Errors
+    /// 42804 or 42846 if there is no such cast in the context; 22P02 for a literal that is no such value.
+    pub fn coerce(&mut self, typed: Typed, to: Type, context: Context) -> Result<Typed> {
+        if to.domain.is_some() {
+            // what is one of the domain was looked at, with what it demands now
+            self.depend_on(to);
+            return if typed.ty == to { Ok(typed) } else { self.coerce_to_domain(typed, to, context) };
+        }
+        let explicit = context == Context::Explicit;
+        if typed.ty.base == Base::Unknown && !typed.ty.array {
+            match typed.expr {
+                Expr::Const(Value::Null) => return Ok(Typed::new(typed.expr, to)),
+                Expr::Const(Value::Text(text)) if to.base != Base::Unknown => {
+                    if is_reg(to) && !text.starts_with(|c: char| c.is_ascii_digit()) {
+                        return self.session_cast(Typed::constant(Value::Text(text), Type::TEXT), to);
+                    }
+                    // the fields of an interval's type say what a number without a unit is
+                    let modified = !explicit || to.base == Base::Interval;
+                    let read_as = if modified { to } else { to.plain() };
+                    let value = Value::parse(&text, read_as, self.env)?;
+                    let value = scaledb_types::cast::apply_typmod(value, to, explicit)?;
+                    return Ok(Typed::constant(value, to));
+                }
+                Expr::Param(number) => {
+                    let plain = if to.base == Base::Unknown { Type::TEXT } else { to.plain() };
+                    let ty = match to.base {
+                        Base::Unknown => *self.params[number].get_or_insert(plain),
+                        _ => self.decide_parameter(number, plain)?,
+                    };
+                    if ty.domain.is_some() {
+                        let typed = self.parameter_of_domain(number, ty)?;
+                        return self.coerce(typed, to, context);
+                    }
+                    return self.coerce(Typed::new(Expr::Param(number), ty), to, context);
+                }
+                _ => {}
+            }
+        }
+        // what is of a domain is of its base
+        let from = typed.ty;
+        let typed = Typed { ty: typed.ty.value_type(), ..typed };
+        if typed.ty == to {
+            return Ok(typed);
+        }
+        if is_reg(to) && typed.ty.is_text() && explicit || is_reg(typed.ty) && to.is_text() {
+            return self.session_cast(typed, to);
+        }
+        let Some(cast) = find_cast(typed.ty, to, context) else {
+            return Err(no_cast(from, to));
+        };
+        if cast.is_noop() {
+            return Ok(Typed::new(typed.expr, to));
+        }
+        let function = ScalarFn::cast(cast);
+        if let Expr::Const(value) = &typed.expr {
+            // dates and times depend on the session's zone
+            if !function.is_stable()
+                // one that fails does so where it is evaluated, if it is
+                && let Ok(result) = function.call(self.env, std::slice::from_ref(value))
+                && self.is_worth_keeping(&result, to, std::slice::from_ref(value))
+            {
+                return Ok(Typed::constant(result, to));
+            }
+        }
+        Ok(Typed::new(Expr::Call(Box::new((function, vec![typed.expr]))), to))
+    }
+
+    /// An expression that is used again: a parameter has the type by now that its first use has given it.
+    pub(super) fn as_known(&self, typed: &Typed) -> Typed {
+        match typed.expr {
+            Expr::Param(number) if typed.ty.base == Base::Unknown => {
+                Typed::new(Expr::Param(number), self.params[number].unwrap_or(typed.ty))
+            }
+            _ => typed.clone(),
+        }
+    }
+
+    /// Whether a plan may keep a value instead of the constants that it is made of. Plans are cached by their number:
+    /// a short text must not become a large one.
+    pub(super) fn is_worth_keeping(&self, value: &Value, ty: Type, of: &[Value]) -> bool {
+        const SMALL: usize = 1_024;
+        let bytes = match value {
+            // how many digits it has is not known otherwise
+            Value::Numeric(_) => value.to_text(ty, self.env).map_or(0, |text| text.len()),
+            value => weight(value),
+        };
+        bytes <= SMALL + of.iter().map(weight).sum::<usize>()
+    }
+
+    /// Assigns an expression to a column.
+    ///
+    /// # Errors
+    /// 42804.
+    pub fn assign(&mut self, typed: Typed, to: Type, column: &str) -> Result<Expr> {
+        let from = typed.ty;
+        match self.coerce(typed, to, Context::Assignment) {
+            Ok(typed) => Ok(typed.expr),
+            Err(error) if error.code() == SqlState::CANNOT_COERCE => Err(SqlError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!(
+                    "column \"{column}\" is of type {} but expression is of type {}",
+                    to.sql_name(),
+                    from.sql_name()
+                ),
+            )
+            .hint("You will need to rewrite or cast the expression.")),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Says what type a parameter has, if nothing has said it before: the type that it has.
+    ///
+    /// # Errors
+    /// 42P08 if it has another one.
+    pub(super) fn decide_parameter(&mut self, number: usize, to: Type) -> Result<Type> {
+        let ty = *self.params[number].get_or_insert(to);
+        if ty != to {
+            let what = format!("inconsistent types deduced for parameter ${}", number + 1);
+            let detail = format!("{} versus {}", ty.sql_name(), to.sql_name());
+            return Err(SqlError::new(SqlState::AMBIGUOUS_PARAMETER, what).detail(detail));
+        }
+        Ok(ty)
+    }
+
+    /// Converts expressions to their common type.
+    pub fn unify(&mut self, list: Vec<Typed>, what: &str) -> Result<(Vec<Expr>, Type)> {
+        let ty = common_of(&list, what)?;
+        let mut exprs = Vec::with_capacity(list.len());
+        for typed in list {
+            exprs.push(self.coerce(typed, ty, Context::Implicit)?.expr);
+        }
+        Ok((exprs, ty))
+    }
+
+    /// Converts the operands of a comparison to the type that the operator compares: blanks at the end of a
+    /// `varchar` do not count beside a `char`.
+    pub fn operands(&mut self, name: &str, left: Typed, right: Typed, what: &str) -> Result<(Expr, Expr)> {
+        let ty = compared_as(name, left.ty, right.ty, what)?;
+        let left = self.coerce(left, ty, Context::Implicit)?.expr;
+        let right = self.coerce(right, ty, Context::Implicit)?.expr;
+        Ok((left, right))
+    }
+}
+
+/// The type that values of two types are compared as.
+///
+/// # Errors
+/// 42883: there is no such operator.
+pub(super) fn compared_as(name: &str, left: Type, right: Type, what: &str) -> Result<Type> {
+    let resolved = resolve_operator(name, Some(left), right);
+    match resolved {
+        Ok(resolved) if resolved.args[0].same(resolved.args[1]) => Ok(resolved.args[0].plain()),
+        // integers of several widths, say
+        Ok(_) => common_type(&[left, right], what).map(Type::plain),
+        Err(error) => Err(error),
+    }
+}
+
+/// The type that expressions have in common; one that is NULL takes any.
+pub(super) fn common_of<'t>(list: impl IntoIterator<Item = &'t Typed>, what: &str) -> Result<Type> {
+    let is_null = |typed: &Typed| {
+        typed.ty.base == Base::Unknown && !typed.ty.array && matches!(typed.expr, Expr::Const(Value::Null))
+    };
+    let (nulls, mut types): (Vec<&Typed>, Vec<&Typed>) = list.into_iter().partition(|typed| is_null(typed));
+    if types.is_empty() {
+        types = nulls.clone();
+    }
+    let types: Vec<Type> = types.into_iter().map(|typed| typed.ty).collect();
+    let common = common_type(&types, what)?;
+    // a NULL has no modifier, and so they do not have one in common; COALESCE passes it over
+    Ok(match nulls.is_empty() {
+        true => common,
+        false if what == "COALESCE" => common.value_type(),
+        false => common.of_result(),
+    })
+}

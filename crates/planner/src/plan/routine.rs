@@ -1,0 +1,65 @@
+//! What routines return.
+
+use super::column_types;
+use scaledb_catalog::{Catalog, Returned, RoutineDesc, TableDesc};
+use scaledb_types::{Result, SqlError, SqlState, Type};
+
+/// The names and types of the fields of a row.
+pub type Fields = Vec<(String, Type)>;
+
+/// The fields of the rows of a table, as statements see them.
+pub fn fields_of(catalog: &Catalog, table: &TableDesc) -> Result<Fields> {
+    let types = column_types(catalog, table)?;
+    let columns = table.columns.iter().zip(types).filter(|(column, _)| !column.hidden);
+    Ok(columns.map(|(column, ty)| (column.name.clone(), ty)).collect())
+}
+
+/// What a routine returns: its columns, if it returns rows.
+///
+/// # Errors
+/// 42P01 if a table has gone whose rows it returns; 42704 for a type.
+pub fn result_columns(catalog: &Catalog, desc: &RoutineDesc) -> Result<Fields> {
+    let type_of = |oid: u32| {
+        catalog.type_of_oid(oid).ok_or_else(|| {
+            SqlError::new(SqlState::UNDEFINED_OBJECT, format!("type with OID {oid} does not exist"))
+        })
+    };
+    match desc.returns {
+        Returned::Nothing | Returned::Trigger => Ok(Vec::new()),
+        // the name of the only parameter that is returned, if there is one
+        Returned::Value(oid) => {
+            let name = desc.returned().next().map_or(String::new(), |parameter| parameter.name.clone());
+            Ok(vec![(name, type_of(oid)?)])
+        }
+        Returned::Parameters => {
+            let returned = desc.returned().enumerate();
+            returned
+                .map(|(number, parameter)| {
+                    let unnamed = parameter.name.is_empty();
+                    let name = if unnamed { format!("column{}", number + 1) } else { parameter.name.clone() };
+                    Ok((name, type_of(parameter.type_oid)?))
+                })
+                .collect()
+        }
+        Returned::Row(oid) => {
+            let table = catalog.table(oid).ok_or_else(|| {
+                SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation with OID {oid} does not exist"))
+            })?;
+            fields_of(catalog, table)
+        }
+    }
+}
+
+/// Whether what a routine returns has several columns.
+pub fn has_columns(desc: &RoutineDesc) -> bool {
+    matches!(desc.returns, Returned::Parameters | Returned::Row(_))
+}
+
+/// The type of the value that a function returns.
+///
+/// # Errors
+/// As [`result_columns`].
+pub fn value_type(catalog: &Catalog, desc: &RoutineDesc) -> Result<Type> {
+    let columns = result_columns(catalog, desc)?;
+    Ok(columns.first().map_or(Type::VOID, |(_, ty)| *ty))
+}
