@@ -36,7 +36,7 @@ pub(super) fn check(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// As [`check`], of one name.
+/// Looks whether there is a collation of this name.
 ///
 /// # Errors
 /// The same.

@@ -45,7 +45,7 @@ impl Strength {
 /// What a clause says: its strength, its tables (none: all), and whether it waits.
 pub type Clause<'q> = (Strength, Vec<&'q sqlparser::ast::Ident>, Option<NonBlock>);
 
-/// What a clause says that [`rewrite`] has written.
+/// What a clause says, in the form that the tokens were given for the parser.
 ///
 /// # Errors
 /// 42601.

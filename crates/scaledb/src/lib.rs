@@ -130,6 +130,7 @@ mod builder;
 mod database;
 mod explain;
 mod input;
+mod instances;
 mod options;
 mod output;
 mod pool;
@@ -146,6 +147,8 @@ mod value;
 pub use builder::{Definition, KeyColumn, TableBuilder};
 pub use database::Database;
 pub use input::{AsDatum, Tuple};
+#[doc(hidden)]
+pub use instances::one_of_each;
 pub use options::{CommitMode, Options};
 pub use output::FromDatum;
 pub use row::{ColumnRef, Row, RowEdit, RowView};

@@ -17,6 +17,7 @@ mod control;
 mod door;
 mod guard;
 mod handle;
+mod instances;
 mod live;
 mod metrics;
 mod numbers;
@@ -33,6 +34,8 @@ pub use control::{Canceller, Cancels};
 pub use door::{Measure, NewSession, Sessions};
 pub use guard::Limited;
 pub use handle::Handle;
+#[doc(hidden)]
+pub use instances::one_of_each;
 pub use numbers::{Family, Histogram, Labels, Numbers};
 pub use rules::{Over, Rule, Verdict};
 pub use scaledb_engines::EngineKind;

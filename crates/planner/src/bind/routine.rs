@@ -336,7 +336,7 @@ impl Binder<'_> {
     /// The call of a procedure.
     ///
     /// # Errors
-    /// 42883, and as [`Binder::routine_call`].
+    /// 42883, and as a call in an expression.
     pub fn procedure(&mut self, ast: &Ast) -> Result<(Arc<RoutineDesc>, Vec<Expr>)> {
         let Ast::Function(function) = ast else { return Err(unsupported("CALL of what is no procedure")) };
         let list = match &function.args {

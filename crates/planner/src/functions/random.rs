@@ -18,7 +18,7 @@ impl Seeded {
     }
 
     /// The next number, at least 0 and less than 1.
-    pub fn next(&mut self) -> f64 {
+    pub fn next_value(&mut self) -> f64 {
         let Self(first, second) = *self;
         let mixed = second ^ first;
         let value = first.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
@@ -34,6 +34,6 @@ mod tests {
     #[test]
     fn a_seed_makes_the_numbers_that_it_makes_in_postgresql() {
         let mut random = Seeded::new(0.5);
-        assert_eq!([random.next(), random.next()], [0.985_167_717_534_799_9, 0.825_301_858_027_981]);
+        assert_eq!([random.next_value(), random.next_value()], [0.985_167_717_534_799_9, 0.825_301_858_027_981]);
     }
 }

@@ -142,7 +142,7 @@ impl Planner<'_> {
         bound: &HashSet<Slot>,
         first: bool,
     ) -> Candidate {
-        let columns = table.index(index);
+        let columns = table.index_columns(index);
         let hidden = table.hidden_columns(index);
         let Equal { mut key, mut consumed, listed } =
             self.equal_columns(&columns[hidden..], leaf, conditions, bound);
@@ -227,7 +227,7 @@ impl Planner<'_> {
         equal: usize,
         _key: &[KeyValue],
     ) -> Option<Order> {
-        let columns = table.index(index);
+        let columns = table.index_columns(index);
         if self.wish.order.is_empty() || columns.is_empty() {
             return None;
         }

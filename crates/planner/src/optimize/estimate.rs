@@ -159,7 +159,7 @@ fn indexes(
 ) -> Vec<Index> {
     let all = std::iter::once(IndexRef::Primary).chain((0..table.secondary.len()).map(IndexRef::Secondary));
     let one = |index: IndexRef| {
-        let columns = table.index(index).iter().map(|column| {
+        let columns = table.index_columns(index).iter().map(|column| {
             let slot = slots[column.position];
             let giving = conditions.iter().enumerate().filter_map(|(number, condition)| {
                 let mut mask = 0;

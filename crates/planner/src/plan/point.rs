@@ -79,7 +79,7 @@ impl PointKey {
         projection: Projection,
         mut source: impl FnMut(usize, &IndexColumn) -> Option<Source>,
     ) -> Option<Self> {
-        let columns = table.index(index).iter().enumerate();
+        let columns = table.index_columns(index).iter().enumerate();
         let columns: Vec<_> = columns
             .map(|(number, column)| Some((*column, source(number, column)?)))
             .collect::<Option<_>>()?;

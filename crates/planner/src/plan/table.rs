@@ -60,7 +60,7 @@ pub struct IndexColumn {
 
 impl BoundTable {
     /// The columns of an index.
-    pub fn index(&self, index: IndexRef) -> &[IndexColumn] {
+    pub fn index_columns(&self, index: IndexRef) -> &[IndexColumn] {
         match index {
             IndexRef::Primary => &self.primary,
             IndexRef::Secondary(number) => &self.secondary[number],
@@ -77,7 +77,7 @@ impl BoundTable {
 
     /// The columns of an index that statements see.
     pub fn shown_columns(&self, index: IndexRef) -> &[IndexColumn] {
-        &self.index(index)[self.hidden_columns(index)..]
+        &self.index_columns(index)[self.hidden_columns(index)..]
     }
 
     /// What a column of an index is called in messages and plans: an expression by itself.

@@ -217,7 +217,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Whether the row that is referred to exists.
     fn is_there(&mut self, key: &ForeignKey, values: &[Value]) -> Result<bool> {
         let mut encoded = KeyBuf::new();
-        for (column, &number) in key.to.index(key.unique).iter().zip(&key.key_order) {
+        for (column, &number) in key.to.index_columns(key.unique).iter().zip(&key.key_order) {
             codec::push_key(&mut encoded, &key.to, column, &values[number])?;
         }
         let id = key.to.index_id(key.unique);
@@ -236,7 +236,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let (index, prefix) = match &key.index {
             Some((index, order)) => {
                 let mut prefix = KeyBuf::new();
-                for (column, &number) in table.index(*index).iter().zip(order) {
+                for (column, &number) in table.index_columns(*index).iter().zip(order) {
                     codec::push_key(&mut prefix, table, column, &values[number])?;
                 }
                 (table.index_id(*index), prefix)

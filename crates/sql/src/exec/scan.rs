@@ -81,7 +81,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 let values = key;
                 if let Some(key) = self.single_key(scan, values)? {
                     let Some(prefix) = key else { return Ok(Flow::Continue(())) };
-                    let columns = scan.table.index(scan.index);
+                    let columns = scan.table.index_columns(scan.index);
                     let behind = columns.get(values.len()..).unwrap_or_default();
                     let Some(bounds) = self.bounds(scan, prefix, behind, low, high)? else {
                         return Ok(Flow::Continue(()));
@@ -92,7 +92,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if *order == Order::Backward {
                     prefixes.reverse();
                 }
-                let columns = scan.table.index(scan.index);
+                let columns = scan.table.index_columns(scan.index);
                 let behind = columns.get(values.len()..).unwrap_or_default();
                 for prefix in prefixes {
                     let Some(bounds) = self.bounds(scan, prefix, behind, low, high)? else {
@@ -110,7 +110,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// The key, if each column has one value; `Some(None)` if one of them is NULL, which nothing equals.
     fn single_key(&mut self, scan: &Scan, values: &[KeyValue]) -> Result<Option<Option<KeyBuf>>> {
         let mut key = KeyBuf::new();
-        for (value, column) in values.iter().zip(scan.table.index(scan.index)) {
+        for (value, column) in values.iter().zip(scan.table.index_columns(scan.index)) {
             let KeyValue::One(expr) = value else { return Ok(None) };
             let value = self.eval(expr)?;
             if value.is_null() {
@@ -124,7 +124,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// All keys that the lists of values make, in order, each once.
     fn keys(&mut self, scan: &Scan, values: &[KeyValue]) -> Result<Vec<KeyBuf>> {
         let mut keys = vec![KeyBuf::new()];
-        for (value, column) in values.iter().zip(scan.table.index(scan.index)) {
+        for (value, column) in values.iter().zip(scan.table.index_columns(scan.index)) {
             let choices: Vec<Value> = match value {
                 KeyValue::One(expr) => vec![self.eval(expr)?],
                 KeyValue::List(list) => list.iter().map(|expr| self.eval(expr)).collect::<Result<_>>()?,

@@ -43,7 +43,7 @@ impl<'p> Describer<'p> {
     }
 
     pub(super) fn index_conditions(&mut self, scan: &'p Scan, own: Own) -> Vec<String> {
-        let columns = scan.table.index(scan.index);
+        let columns = scan.table.index_columns(scan.index);
         let name = |at: usize| match columns.get(at) {
             Some(column) if scan.table.desc.columns[column.position].hidden => {
                 scan.table.key_name(column).into_owned()

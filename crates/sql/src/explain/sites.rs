@@ -27,7 +27,7 @@ fn known(scan: &Scan) -> (TableId, Known) {
         Access::Point { index, key } => (*index, key, true),
         Access::Range { index, key, .. } => (*index, key, false),
     };
-    let columns = scan.table.index(scan.index);
+    let columns = scan.table.index_columns(scan.index);
     let mut start = KeyBuf::new();
     for (value, column) in key.iter().zip(columns) {
         match value {

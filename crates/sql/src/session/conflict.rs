@@ -20,7 +20,7 @@ pub(super) fn describe(table: &BoundTable, id: TableId, key: &[u8], env: &Env) -
     let mut reader = KeyReader::new(key);
     let (mut names, mut values) = (Vec::new(), Vec::new());
     let hidden = table.hidden_columns(index);
-    for (number, column) in table.index(index).iter().enumerate() {
+    for (number, column) in table.index_columns(index).iter().enumerate() {
         let Some(value) = read(&mut reader, table, column, env) else { break };
         if number < hidden {
             continue;

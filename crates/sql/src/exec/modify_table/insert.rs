@@ -233,7 +233,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         row: &[Slot],
     ) -> Result<Option<KeyBuf>> {
         let mut key = KeyBuf::new();
-        for column in table.index(index) {
+        for column in table.index_columns(index) {
             let value = &self.frame[row[column.position]];
             if value.is_null() {
                 return Ok(None);

@@ -84,7 +84,7 @@ impl<E: Engine> Host for SessionState<E> {
             }
             "random" => {
                 let number = match &mut *self.random.borrow_mut() {
-                    Some(seeded) => seeded.next(),
+                    Some(seeded) => seeded.next_value(),
                     None => scaledb_types::func::random(),
                 };
                 Ok(Value::Float8(number))

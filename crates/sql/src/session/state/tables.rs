@@ -86,7 +86,7 @@ impl<E: Engine> SessionState<E> {
         let from_columns = positions(from, &desc.columns)?;
         let to_columns = positions(&to, &desc.referred)?;
         let order_in = |table: &BoundTable, index: IndexRef, columns: &[usize]| -> Option<Vec<usize>> {
-            let leading = table.index(index).get(..columns.len())?;
+            let leading = table.index_columns(index).get(..columns.len())?;
             leading.iter().map(|part| columns.iter().position(|&column| column == part.position)).collect()
         };
         let all = |table: &BoundTable| {
@@ -97,7 +97,7 @@ impl<E: Engine> SessionState<E> {
                 IndexRef::Primary => !to.primary.is_empty(),
                 IndexRef::Secondary(number) => to.desc.indexes[number].is_key(),
             };
-            let whole = to.index(index).len() == to_columns.len();
+            let whole = to.index_columns(index).len() == to_columns.len();
             if unique && whole { order_in(&to, index, &to_columns).map(|order| (index, order)) } else { None }
         });
         let (unique, key_order) = unique.ok_or_else(broken)?;
