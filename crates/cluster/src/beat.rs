@@ -26,6 +26,7 @@ pub(crate) fn run(core: &Core) {
         }
         if last_look.is_none_or(|last| now - last >= settings.heartbeat) {
             last_look = Some(now);
+            core.locks.tick();
             if !core.silent().is_empty() {
                 core.ask_store();
             }

@@ -19,6 +19,7 @@ pub mod codec;
 mod durable;
 pub mod engine;
 mod local;
+mod locks;
 mod mailboxes;
 mod member;
 pub mod membership;

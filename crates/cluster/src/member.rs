@@ -7,6 +7,7 @@
 use super::asking::{Asking, Knows};
 use super::backup::{MakeTarget, keep_backups};
 use super::durable::{self, DirectoryError, Journal, OnDisk, Owner};
+use super::locks::{ClusterLocks, LockService};
 use super::mailboxes::Lost;
 use super::membership::Halt;
 use super::network::Network;
@@ -117,7 +118,9 @@ impl Member {
         }
         let now = Instant::now();
         let heard = newest.view.members.iter().map(|node| (node, now)).collect();
+        let locks = Arc::new(LockService::new(me, network.clone(), settings.patience));
         let core = Arc::new(Core {
+            locks,
             me,
             life,
             settings,
@@ -153,6 +156,8 @@ impl Member {
         let member = Arc::new(Self { core, threads: Mutex::new(Vec::new()) });
         member.core.network.attach(Entrance(member.core.clone()))?;
         member.core.network.follow(&first);
+        // the view that it is in from the beginning
+        member.call(|_, _| ());
         let (beats, watches, tells) = (member.core.clone(), member.core.clone(), member.core.clone());
         let alive = try_spawn("scaledb-alive", move || beat::say_so(&tells))?;
         member.threads.lock().push(alive);
@@ -261,6 +266,11 @@ impl Member {
     /// What the other transaction of a conflict has run last, or one of these: the members are asked.
     pub(crate) fn statements_behind(&self, own: TxnId, why: Why, item: &Item<Key>) -> Vec<String> {
         self.core.statements_behind(own, why, item)
+    }
+
+    /// The locks that sessions at all members wait for.
+    pub(crate) fn locks(&self) -> ClusterLocks {
+        ClusterLocks(self.core.locks.clone())
     }
 
     /// What it has counted.

@@ -4,6 +4,7 @@ use super::asking::{Asked, Told};
 use super::rows::{Rows, Value};
 use super::state::Entrance;
 use super::store::ClusterView;
+use scaledb_locks::keeper::Letter;
 use scaledb_scar::{Body, Message, NodeId};
 
 /// What a member sends to another.
@@ -21,6 +22,8 @@ pub enum Packet {
     Ask(u64, Asked),
     /// The answer to the question of this number.
     Told(u64, Told),
+    /// About locks of SQL.
+    Lock(Letter),
 }
 
 impl Packet {
@@ -30,6 +33,7 @@ impl Packet {
         let message = match self {
             Self::Message(message) => message,
             Self::Told(_, Told::Texts(texts)) => return SMALL + texts.iter().map(String::len).sum::<usize>(),
+            Self::Lock(letter) => return SMALL + letter.weight(),
             _ => return SMALL,
         };
         let value = |value: &Option<Value>| value.as_ref().map_or(0, |value| value.0.len());

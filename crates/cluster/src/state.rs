@@ -11,6 +11,7 @@
 use super::asking::Asking;
 use super::backup::BackupState;
 use super::durable::Journal;
+use super::locks::LockService;
 use super::mailboxes::Mailboxes;
 use super::membership::Halt;
 use super::network::{Network, Packet};
@@ -51,6 +52,7 @@ pub(crate) struct Core {
     pub(crate) wake_alive: Condvar,
     pub(crate) views: Mutex<Views>,
     pub(crate) asking: Asking,
+    pub(crate) locks: Arc<LockService>,
     pub(crate) stop: AtomicBool,
     /// An operator wants it to be no member.
     pub(crate) removed: AtomicBool,
@@ -68,6 +70,8 @@ pub(crate) struct Protocol {
     /// There is something to commit in this epoch; the leader has been told.
     pub(crate) busy: bool,
     view: ViewNumber,
+    /// The view that the locks of SQL are of.
+    locks_in: ViewNumber,
     stage: Stage,
     pub(crate) left: bool,
 }
@@ -106,6 +110,7 @@ impl Protocol {
             epoch_began: Instant::now(),
             busy: false,
             view: node.view().number,
+            locks_in: ViewNumber(0),
             stage: node.stage(),
             left: false,
             node,
@@ -126,6 +131,11 @@ impl Core {
     ) -> T {
         let epoch = state.node.epoch();
         let result = f(&mut state.node, &mut state.out);
+        // before anybody begins a transaction in it
+        if state.node.view().number != state.locks_in {
+            state.locks_in = state.node.view().number;
+            self.locks.begin_view(state.node.view());
+        }
         self.write_down(state);
         // first: what is decided or checked now belongs to the epoch that has begun
         if state.node.epoch() != epoch {
@@ -162,6 +172,7 @@ impl Core {
         self.failure.lock().get_or_insert_with(|| why.to_owned());
         state.left = true;
         state.mailboxes.wake_all();
+        self.locks.leave();
         self.epochs.notify_all();
         // it says no more that it is there
         self.stop.store(true, Ordering::SeqCst);
@@ -246,6 +257,7 @@ impl Core {
                 self.network.send(from, Packet::Told(number, told));
             }
             Packet::Told(number, told) => self.asking.hear(from, number, told),
+            Packet::Lock(letter) => self.locks.receive(from, letter),
         }
     }
 
@@ -298,6 +310,7 @@ impl Core {
         let mut state = self.lock();
         state.left = true;
         state.mailboxes.wake_all();
+        self.locks.leave();
         self.epochs.notify_all();
     }
 

@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use scaledb_cluster::codec::{self, Bytes, MAX_FRAME};
 use scaledb_cluster::{Key, Rows, Value};
+use scaledb_locks::Mode;
+use scaledb_locks::keeper::{Hint, Hints, Holder, Letter, LetterBody, Listed, Name, Wanted as WantedLocks};
 use scaledb_scar::link::{Content, Frame, Incarnation};
 use scaledb_scar::{
     Body, Brought, Claim, Conflict, Copied, Epoch, Granted, Item, Message, NodeId, PartitionId, Range,
@@ -85,6 +87,47 @@ fn messages() -> Vec<Message<Rows>> {
     bodies.into_iter().map(|body| Message { view: ViewNumber(2), epoch: Epoch(3), body }).collect()
 }
 
+/// One of each kind of what is said about locks.
+fn letters() -> Vec<Letter> {
+    let row = Name::Row(5, 1 << 20, vec![3; 40].into());
+    let names = vec![row.clone(), Name::Table(5, 7), Name::Advisory(5, u64::MAX, true)];
+    let holder = |session| Holder { node: 63, session };
+    let wanted = WantedLocks { names, mode: Mode::AccessExclusive, keeps: true, quiet: false, waits: true };
+    let listed = Listed { name: row.clone(), holder: holder(1), mode: Mode::RowShare, granted: true };
+    let hints = Hints { all: false, some: vec![Hint::Rows(5, 7), Hint::Tables(9)] };
+    let bodies = [
+        LetterBody::Keeps(vec![(9, Name::Advisory(5, 1, false), Mode::Share); 3], true),
+        LetterBody::Ask(u32::MAX, 7, wanted),
+        LetterBody::Stop(1, 7),
+        LetterBody::GiveBack(1, row.clone(), Mode::Exclusive),
+        LetterBody::ReleaseTo(1, 3),
+        LetterBody::Ended(1),
+        LetterBody::List(3, 5),
+        LetterBody::Noted(u64::MAX),
+        LetterBody::Granted(1, 7, 2),
+        LetterBody::Deadlock(1, 7, vec![(holder(1), row, Mode::Exclusive, holder(2)); 2]),
+        LetterBody::Full(1, 7),
+        LetterBody::All(3, vec![listed; 4], false),
+        LetterBody::Hints(8, hints),
+    ];
+    bodies.into_iter().map(|body| Letter { view: 3, number: 1 << 40, body }).collect()
+}
+
+#[test]
+fn letters_about_locks_come_back() {
+    for letter in letters() {
+        let bytes = codec::encode(&letter).unwrap();
+        assert_eq!(codec::decode::<Letter>(&bytes).unwrap(), letter);
+        for len in 0..bytes.len() {
+            assert!(codec::decode::<Letter>(&bytes[..len]).is_err(), "{letter:?} cut to {len}");
+            let mut hostile = bytes[..len].to_vec();
+            hostile.extend([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]);
+            // a length that is not believed
+            let _ = codec::decode::<Letter>(&hostile);
+        }
+    }
+}
+
 #[test]
 fn messages_come_back() {
     for message in messages() {
@@ -131,6 +174,10 @@ proptest! {
             // what is read can be written, and is the same again
             let again = codec::encode(&message).unwrap();
             prop_assert_eq!(codec::decode::<Message<Rows>>(&again).unwrap(), message);
+        }
+        if let Ok(letter) = codec::decode::<Letter>(&bytes) {
+            let again = codec::encode(&letter).unwrap();
+            prop_assert_eq!(codec::decode::<Letter>(&again).unwrap(), letter);
         }
         let _ = codec::decode::<Frame<Bytes>>(&bytes);
     }

@@ -7,6 +7,7 @@ use crate::reach::{Keys, Reach};
 use crate::stats::{Memory, Reclamation, Stats, TableStats};
 use crate::worker::{Engine, SerializationPoint, Statements};
 use scaledb_base::{Conflict, Result, TableId, Timestamp};
+use scaledb_locks::SharedLocks;
 use std::sync::Arc;
 
 impl<E: Engine> Engine for Arc<E> {
@@ -91,6 +92,10 @@ impl<E: Engine> Engine for Arc<E> {
 
     fn other_statements(&self, conflict: &Conflict) -> Vec<String> {
         (**self).other_statements(conflict)
+    }
+
+    fn shared_locks(&self) -> Option<Arc<dyn SharedLocks>> {
+        (**self).shared_locks()
     }
 
     fn reach(&self, id: TableId, keys: Keys<'_>) -> Option<Reach> {

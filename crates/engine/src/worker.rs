@@ -6,6 +6,7 @@ use crate::options::OptionSpec;
 use crate::reach::{Keys, Reach};
 use crate::stats::{Memory, Reclamation, Stats, TableStats};
 use scaledb_base::{Conflict, Error, Result, TableId, Timestamp, WorkerId};
+use scaledb_locks::SharedLocks;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -270,6 +271,11 @@ pub trait Engine: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The locks that those of a shared database wait for; none where there is only this process, whose own they are.
+    fn shared_locks(&self) -> Option<Arc<dyn SharedLocks>> {
+        None
+    }
+
     /// Who answers for keys of a table or index; none where there is only this process.
     fn reach(&self, id: TableId, keys: Keys<'_>) -> Option<Reach> {
         let _ = (id, keys);
@@ -465,6 +471,16 @@ pub trait Worker: Send {
         cols: &Projection,
         f: impl FnOnce(RowRef<'_>) -> R,
     ) -> Result<Option<R>>;
+
+    /// The primary key of a row that this transaction has found: what the nodes of a shared database know it by. For
+    /// other engines [`RowId::record`] is enough.
+    ///
+    /// # Errors
+    /// [`Error::StaleRow`], for engines that are not shared, too; [`Error::TransactionEnded`].
+    fn key_of(&mut self, table: TableId, row: RowId) -> Result<Vec<u8>> {
+        let _ = (table, row);
+        Err(Error::StaleRow)
+    }
 
     /// What the transaction has read by now. From here on, reading makes no writes of its own, so that what is read can
     /// be forgotten.

@@ -11,10 +11,18 @@
 //! are there so that a transaction waits instead of failing. So a transaction that does not use them reads one counter
 //! ([`Locks::rows`], [`Locks::tables`]), and asks no further while it is zero.
 
+//!
+//! In a cluster one of the members has the table, the keeper, and an owner asks it through its own node
+//! ([`SharedLocks`], [`keeper`]).
+
+mod elsewhere;
+mod entry;
+pub mod keeper;
 mod mode;
 mod owner;
 mod table;
 
+pub use elsewhere::{Elsewhere, SharedLocks};
 pub use mode::Mode;
 pub use owner::{Mark, Owner};
-pub use table::{Blocked, Failed, Known, Locks, Tag};
+pub use table::{Blocked, Failed, Known, Locks, NotTaken, Tag, Who};

@@ -1,7 +1,9 @@
 //! The modes of locks, and which exclude each other.
 
+use serde::{Deserialize, Serialize};
+
 /// PostgreSQL's modes of table locks. Those of rows and advisory keys are some of them: the conflicts are the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Mode {
     /// Of statements that read a table; `FOR KEY SHARE` of a row.

@@ -1,11 +1,13 @@
 //! The table of locks: its holders and waiters, and whether waiters wait for each other.
 
 use crate::Mode;
+use crate::elsewhere::SharedLocks;
+use crate::entry::{Edge, Entry, Queued, cycle};
 use rapidhash::fast::RandomState;
 use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicUsize, Ordering};
 use scaledb_sync::lock::{Condvar, Mutex, MutexGuard};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,13 +39,22 @@ pub enum Tag {
     },
 }
 
+/// Who has a lock, or waits for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Who {
+    /// A session of this process, by its number.
+    Session(u32),
+    /// A session at another node of the cluster, by the node's number: its own number says nothing here.
+    Elsewhere(u8),
+}
+
 /// A lock that is held, or waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Known {
     /// What is locked.
     pub tag: Tag,
     /// By whom.
-    pub owner: u32,
+    pub owner: Who,
     /// How.
     pub mode: Mode,
     /// False: it is waited for.
@@ -53,14 +64,14 @@ pub struct Known {
 /// An owner waits for a lock that another one has, or waits for in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocked {
-    /// The waiters, in the order in which they came.
-    pub owner: u32,
+    /// Who waits.
+    pub owner: Who,
     /// For what.
     pub tag: Tag,
     /// In which mode.
     pub mode: Mode,
     /// Whom it waits for.
-    pub by: u32,
+    pub by: Who,
 }
 
 /// Why a lock was not taken.
@@ -70,32 +81,33 @@ pub enum Failed<E> {
     Deadlock(Vec<Blocked>),
     /// What the caller's check returned.
     Stopped(E),
+    /// The members of a cluster have no such lock to give.
+    Not(NotTaken),
 }
 
-/// A lock of an owner.
-struct Hold {
-    owner: u32,
-    mode: Mode,
-    /// How often it was taken.
-    count: u32,
+/// Why a lock that the members of a cluster share is neither taken nor refused. None of this happens in a table that is
+/// of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotTaken {
+    /// The members have changed: locks of transactions are gone, and the transaction has to begin anew.
+    Lost,
+    /// The keeper does not answer.
+    Silent,
+    /// This node holds as many locks as one may.
+    Full,
 }
 
-/// A waiter.
+/// What a waiter sleeps on.
+#[derive(Default)]
 struct Waiter {
-    owner: u32,
-    mode: Mode,
     granted: Mutex<bool>,
     wake: Condvar,
 }
 
 /// What there is about a tag. Invariant: an entry without holds and waiters is not in the table.
-#[derive(Default)]
-struct Entry {
-    holds: Vec<Hold>,
-    queue: VecDeque<Arc<Waiter>>,
-}
+type LocalEntry = Entry<u32, Arc<Waiter>>;
 
-type Shard = HashMap<Tag, Entry, RandomState>;
+type Shard = HashMap<Tag, LocalEntry, RandomState>;
 
 /// All locks of a database.
 pub struct Locks {
@@ -108,75 +120,23 @@ pub struct Locks {
     /// What each waiter waits for. Taken before a shard's lock; every wait begins under it, so that a waiter that is
     /// there when a search begins goes on waiting for the same until the search has ended, or is granted it.
     waits: Mutex<HashMap<u32, Tag, RandomState>>,
+    /// The members of a cluster share the locks: then the table above is empty, and the counters are 0 or 1, as the
+    /// members say ([`Locks::hint`]).
+    members: Option<Arc<dyn SharedLocks>>,
+    database: u32,
 }
 
 impl Default for Locks {
     fn default() -> Self {
         Self {
+            members: None,
+            database: 0,
             shards: (0..SHARDS).map(|_| CachePadded(Mutex::new(Shard::default()))).collect(),
             hasher: RandomState::default(),
             rows: CachePadded(AtomicUsize::new(0)),
             tables: CachePadded(AtomicUsize::new(0)),
             waits: Mutex::new(HashMap::default()),
         }
-    }
-}
-
-impl Entry {
-    fn hold_of(&mut self, owner: u32, mode: Mode) -> Option<&mut Hold> {
-        self.holds.iter_mut().find(|hold| hold.owner == owner && hold.mode == mode)
-    }
-
-    fn is_of(&self, owner: u32) -> bool {
-        self.holds.iter().any(|hold| hold.owner == owner)
-    }
-
-    /// Whether nothing that others have is in the way.
-    fn is_free(&self, owner: u32, mode: Mode) -> bool {
-        self.holds.iter().all(|hold| hold.owner == owner || !hold.mode.excludes(mode))
-    }
-
-    /// Whether it can be had at once. An owner that holds the lock in another mode does not queue behind waiters.
-    fn admits(&self, owner: u32, mode: Mode) -> bool {
-        self.is_free(owner, mode)
-            && (self.is_of(owner) || self.queue.iter().all(|waiter| !waiter.mode.excludes(mode)))
-    }
-
-    fn grant(&mut self, owner: u32, mode: Mode) {
-        match self.hold_of(owner, mode) {
-            Some(hold) => hold.count += 1,
-            None => self.holds.push(Hold { owner, mode, count: 1 }),
-        }
-    }
-
-    /// Grants what can be granted, in the order of the queue; the caller wakes those waiters.
-    fn advance(&mut self, woken: &mut Vec<Arc<Waiter>>) {
-        let mut at = 0;
-        while let Some(waiter) = self.queue.get(at) {
-            let (owner, mode) = (waiter.owner, waiter.mode);
-            let behind = self.queue.range(..at).any(|other| other.mode.excludes(mode));
-            if behind && !self.is_of(owner) || !self.is_free(owner, mode) {
-                at += 1;
-                continue;
-            }
-            if let Some(waiter) = self.queue.remove(at) {
-                woken.push(waiter);
-            }
-            self.grant(owner, mode);
-        }
-    }
-
-    /// Those whom a waiter waits for.
-    fn blockers(&self, owner: u32) -> Vec<(Mode, u32)> {
-        let Some(at) = self.queue.iter().position(|waiter| waiter.owner == owner) else { return Vec::new() };
-        let mode = self.queue[at].mode;
-        let holders = self.holds.iter().filter(|hold| hold.owner != owner && hold.mode.excludes(mode));
-        let mut found: Vec<(Mode, u32)> = holders.map(|hold| (mode, hold.owner)).collect();
-        if !self.is_of(owner) {
-            let ahead = self.queue.range(..at).filter(|waiter| waiter.mode.excludes(mode));
-            found.extend(ahead.map(|waiter| (mode, waiter.owner)));
-        }
-        found
     }
 }
 
@@ -187,6 +147,31 @@ impl Locks {
     pub fn rows(&self) -> usize {
         // a hint: what commits is validated, whatever is read here
         self.rows.load(Ordering::Relaxed)
+    }
+
+    /// The locks of a database that the members of a cluster share.
+    pub fn of_members(members: Arc<dyn SharedLocks>, database: u32) -> Arc<Self> {
+        let locks = Arc::new(Self { members: Some(members.clone()), database, ..Self::default() });
+        members.watch(database, &locks);
+        locks
+    }
+
+    /// The members that share the locks, and the database that these are of.
+    pub fn members(&self) -> Option<(&Arc<dyn SharedLocks>, u32)> {
+        Some((self.members.as_ref()?, self.database))
+    }
+
+    /// Whether members say that rows are locked, or tables in a way that statements may have to wait for.
+    pub fn hint(&self, rows: bool, tables: bool) {
+        self.rows.store(usize::from(rows), Ordering::Relaxed); // as in `rows`
+        self.tables.store(usize::from(tables), Ordering::Relaxed); // as in `rows`
+    }
+
+    /// Whether rows of this table may be locked. As [`Locks::rows`] where nothing is.
+    #[inline]
+    pub fn has_rows_of(&self, table: u32) -> bool {
+        self.rows() != 0
+            && self.members.as_ref().is_none_or(|members| members.has_rows_of(self.database, table))
     }
 
     /// How many locks of tables there are, had or waited for, that a statement may have to wait for.
@@ -200,17 +185,17 @@ impl Locks {
     }
 
     /// The entry of a tag, which is counted if it is new.
-    fn entry<'s>(&self, shard: &'s mut Shard, tag: Tag) -> &'s mut Entry {
+    fn entry<'s>(&self, shard: &'s mut Shard, tag: Tag) -> &'s mut LocalEntry {
         shard.entry(tag).or_insert_with(|| {
             if matches!(tag, Tag::Row { .. }) {
                 self.rows.fetch_add(1, Ordering::Relaxed); // as in `rows`
             }
-            Entry::default()
+            LocalEntry::default()
         })
     }
 
     fn drop_if_empty(&self, shard: &mut Shard, tag: Tag) {
-        if shard.get(&tag).is_some_and(|entry| entry.holds.is_empty() && entry.queue.is_empty()) {
+        if shard.get(&tag).is_some_and(LocalEntry::is_empty) {
             shard.remove(&tag);
             if matches!(tag, Tag::Row { .. }) {
                 self.rows.fetch_sub(1, Ordering::Relaxed); // as in `rows`
@@ -253,7 +238,7 @@ impl Locks {
         if self.try_take(owner, tag, mode) {
             return Ok(());
         }
-        let waiter = Arc::new(Waiter { owner, mode, granted: Mutex::new(false), wake: Condvar::new() });
+        let waiter = Arc::new(Waiter::default());
         {
             let mut waits = self.waits.lock();
             let mut shard = self.shard(tag);
@@ -263,21 +248,25 @@ impl Locks {
                 entry.grant(owner, mode);
                 return Ok(());
             }
-            if entry.is_of(owner) {
-                // others may wait for what it has: behind them, it would wait for ever
-                entry.queue.push_front(waiter.clone());
-            } else {
-                entry.queue.push_back(waiter.clone());
-            }
+            entry.wait(owner, mode, waiter.clone());
             drop(shard);
             waits.insert(owner, tag);
-            if let Some(cycle) = self.cycle(&waits, owner) {
+            if let Some(cycle) = cycle(owner, |owner| self.edges(&waits, owner)) {
                 waits.remove(&owner);
                 // one of them may just have given up waiting, and what it had
-                return if self.leave(tag, &waiter) { Err(Failed::Deadlock(cycle)) } else { Ok(()) };
+                let left = self.leave(tag, mode, &waiter);
+                let here = |(owner, tag, mode, by)| {
+                    let (owner, by) = (Who::Session(owner), Who::Session(by));
+                    Blocked { owner, tag, mode, by }
+                };
+                return if left {
+                    Err(Failed::Deadlock(cycle.into_iter().map(here).collect()))
+                } else {
+                    Ok(())
+                };
             }
         }
-        let result = self.wait(tag, &waiter, check);
+        let result = self.wait(tag, mode, &waiter, check);
         self.waits.lock().remove(&owner);
         result.map_err(Failed::Stopped)
     }
@@ -285,6 +274,7 @@ impl Locks {
     fn wait<E>(
         &self,
         tag: Tag,
+        mode: Mode,
         waiter: &Arc<Waiter>,
         check: &mut dyn FnMut() -> Result<(), E>,
     ) -> Result<(), E> {
@@ -298,29 +288,27 @@ impl Locks {
             }
             if let Err(error) = check() {
                 // a waiter that was granted it meanwhile has it
-                return if self.leave(tag, waiter) { Err(error) } else { Ok(()) };
+                return if self.leave(tag, mode, waiter) { Err(error) } else { Ok(()) };
             }
         }
     }
 
     /// Gives a wait up. False if it was granted.
-    fn leave(&self, tag: Tag, waiter: &Arc<Waiter>) -> bool {
-        let mut woken = Vec::new();
-        let left = {
+    fn leave(&self, tag: Tag, mode: Mode, waiter: &Arc<Waiter>) -> bool {
+        let woken = {
             let mut shard = self.shard(tag);
             let Some(entry) = shard.get_mut(&tag) else { return false };
-            let Some(at) = entry.queue.iter().position(|other| Arc::ptr_eq(other, waiter)) else {
+            if !entry.leave(|other| Arc::ptr_eq(&other.wake, waiter)) {
                 return false;
-            };
-            entry.queue.remove(at);
+            }
             // those behind may have waited for this one only
-            entry.advance(&mut woken);
+            let woken = entry.advance();
             self.drop_if_empty(&mut shard, tag);
-            self.count_strong(tag, waiter.mode, false);
-            true
+            self.count_strong(tag, mode, false);
+            woken
         };
         wake(&woken);
-        left
+        true
     }
 
     /// Gives one taking of a lock back. False if the owner does not have it.
@@ -329,12 +317,13 @@ impl Locks {
         {
             let mut shard = self.shard(tag);
             let Some(entry) = shard.get_mut(&tag) else { return false };
-            let Some(hold) = entry.hold_of(owner, mode) else { return false };
-            hold.count -= 1;
-            if hold.count == 0 {
-                entry.holds.retain(|hold| hold.count > 0);
-                entry.advance(&mut woken);
-                self.drop_if_empty(&mut shard, tag);
+            match entry.release(owner, mode) {
+                None => return false,
+                Some(true) => {
+                    woken = entry.advance();
+                    self.drop_if_empty(&mut shard, tag);
+                }
+                Some(false) => {}
             }
             self.count_strong(tag, mode, false);
         }
@@ -342,45 +331,22 @@ impl Locks {
         true
     }
 
-    /// A cycle of waits through `owner`, if there is one.
-    fn cycle(&self, waits: &HashMap<u32, Tag, RandomState>, owner: u32) -> Option<Vec<Blocked>> {
-        let mut met = HashSet::new();
-        let mut path: Vec<Blocked> = Vec::new();
-        // for each owner on the path, those it waits for and that are not looked at yet
-        let mut open: Vec<Vec<Blocked>> = vec![self.edges(waits, owner)];
-        while let Some(edges) = open.last_mut() {
-            let Some(edge) = edges.pop() else {
-                open.pop();
-                path.pop();
-                continue;
-            };
-            path.push(edge);
-            if edge.by == owner {
-                return Some(path);
-            }
-            if met.insert(edge.by) {
-                open.push(self.edges(waits, edge.by));
-            } else {
-                path.pop();
-            }
-        }
-        None
-    }
-
-    fn edges(&self, waits: &HashMap<u32, Tag, RandomState>, owner: u32) -> Vec<Blocked> {
+    fn edges(&self, waits: &HashMap<u32, Tag, RandomState>, owner: u32) -> Vec<Edge<u32, Tag>> {
         let Some(&tag) = waits.get(&owner) else { return Vec::new() };
         let blockers = self.shard(tag).get(&tag).map(|entry| entry.blockers(owner)).unwrap_or_default();
-        blockers.into_iter().map(|(mode, by)| Blocked { owner, tag, mode, by }).collect()
+        blockers.into_iter().map(|(mode, by)| (owner, tag, mode, by)).collect()
     }
 
     /// All locks, had and waited for, in the order of their tags.
     pub fn all(&self) -> Vec<Known> {
+        if let Some(members) = &self.members {
+            return members.all(self.database);
+        }
         let mut all = Vec::new();
         for shard in &self.shards {
             for (&tag, entry) in shard.lock().iter() {
-                let known = |owner, mode, granted| Known { tag, owner, mode, granted };
-                all.extend(entry.holds.iter().map(|hold| known(hold.owner, hold.mode, true)));
-                all.extend(entry.queue.iter().map(|waiter| known(waiter.owner, waiter.mode, false)));
+                let known = |(owner, mode, granted)| Known { tag, owner: Who::Session(owner), mode, granted };
+                all.extend(entry.all().map(known));
             }
         }
         all.sort_unstable();
@@ -388,9 +354,9 @@ impl Locks {
     }
 }
 
-fn wake(woken: &[Arc<Waiter>]) {
+fn wake(woken: &[Queued<u32, Arc<Waiter>>]) {
     for waiter in woken {
-        *waiter.granted.lock() = true;
-        waiter.wake.notify_one();
+        *waiter.wake.granted.lock() = true;
+        waiter.wake.wake.notify_one();
     }
 }

@@ -1,6 +1,7 @@
 //! Errors of the engine as SQL has them.
 
 use scaledb_base::{Conflict, ConflictKind, Error};
+use scaledb_locks::NotTaken;
 use scaledb_types::{SqlError, SqlState};
 use std::sync::Arc;
 
@@ -173,10 +174,23 @@ pub(crate) fn dropped_index(table: &str) -> SqlError {
     .hint("Commit the DROP INDEX first.")
 }
 
-/// Locks that sessions of other nodes would not see.
+/// A lock that the nodes of a cluster have not given.
 #[cold]
-pub(crate) fn no_locks(what: &'static str) -> SqlError {
-    SqlError::unsupported(format!("{what} is not supported in a cluster"))
-        .detail("Sessions at other nodes would not wait for it.")
-        .hint("Transactions are serializable without it: one that loses fails with 40001, and is to be run again.")
+pub(crate) fn lock_not_taken(why: NotTaken) -> SqlError {
+    match why {
+        NotTaken::Lost => {
+            let what = "could not serialize access: the members of the cluster have changed";
+            SqlError::new(SqlState::SERIALIZATION_FAILURE, what)
+                .detail("Locks of transactions end when the members change.")
+                .hint("The transaction might succeed if retried.")
+        }
+        NotTaken::Silent => {
+            let what = "the node that keeps the locks of the cluster has not answered in time";
+            SqlError::new(SqlState::CANNOT_CONNECT_NOW, what)
+        }
+        NotTaken::Full => SqlError::new(
+            SqlState::OUT_OF_MEMORY,
+            "this node has as many locks as one node of a cluster may have",
+        ),
+    }
 }

@@ -33,7 +33,8 @@ const CRATES: &[Crate] = &[
     row("scaledb-row", &["scaledb-base", "scaledb-keys"], &[]),
     row("scaledb-memory", &["scaledb-sync", "scaledb-base"], &[]),
     row("scaledb-index", &["scaledb-sync", "scaledb-base", "scaledb-memory"], &[]),
-    row("scaledb-engine", &["scaledb-base", "scaledb-keys", "scaledb-row"], &[]),
+    row("scaledb-locks", &["scaledb-sync"], &[]),
+    row("scaledb-engine", &["scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-locks"], &[]),
     row("scaledb-scar", &[], &[]),
     row("scaledb-occult", &[], &[]),
     row("scaledb-occult-module", &["scaledb-occult"], &[]),
@@ -47,7 +48,7 @@ const CRATES: &[Crate] = &[
     row("scaledb-occult-sim", &["scaledb-occult"], &[]),
     row("scaledb-log", &["scaledb-sync", "scaledb-base"], CHECKERS),
     row("scaledb-cluster", &[
-        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-locks", "scaledb-engine", "scaledb-log",
         "scaledb-scar",
     ], &["scaledb-sql", "scaledb-types", "scaledb-verify"]),
     row("scaledb-durability", &["scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log"], &[]),
@@ -69,7 +70,6 @@ const CRATES: &[Crate] = &[
     ], &[]),
     row("scaledb-types", &["scaledb-sync", "scaledb-base"], &[]),
     row("scaledb-extensions", &["scaledb-types"], &[]),
-    row("scaledb-locks", &["scaledb-sync"], &[]),
     row("scaledb-notify", &["scaledb-sync"], &[]),
     row("scaledb-catalog", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",

@@ -33,6 +33,7 @@ use scaledb_engine::{
     Engine, IndexDef, Keys, Labelled, Memory, OptionSpec, Reach, Statements, Stats, TableDef, TableInfo,
     TableStats, TxnKind, Worker,
 };
+use scaledb_locks::SharedLocks;
 use scaledb_scar::PartitionId;
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
@@ -399,6 +400,10 @@ impl Engine for Cluster {
     fn other_statements(&self, conflict: &Conflict) -> Vec<String> {
         let behind = self.shared.others.behind(conflict);
         behind.map_or_else(Vec::new, |(own, why, item)| self.shared.member.statements_behind(own, why, &item))
+    }
+
+    fn shared_locks(&self) -> Option<Arc<dyn SharedLocks>> {
+        Some(Arc::new(self.shared.member.locks()))
     }
 
     fn reach(&self, id: TableId, keys: Keys<'_>) -> Option<Reach> {

@@ -2,7 +2,7 @@
 
 use super::hello::{self, Hello, Welcome};
 use super::tls;
-use super::{MAX_INCOMING, Out, Peer, TcpShared, Wire};
+use super::{Carried, MAX_INCOMING, Out, Peer, TcpShared, Wire};
 use crate::codec::{self, MAX_FRAME};
 use crate::network::Packet;
 use rustls::{ServerConnection, StreamOwned};
@@ -139,7 +139,7 @@ fn handle(shared: &TcpShared, peer: &Peer, wire: Wire) -> Result<(), String> {
                 arrived
             };
             let Some(bytes) = arrived else { return Ok(()) };
-            Packet::Message(codec::decode(&bytes.0).map_err(|malformed| malformed.to_string())?)
+            Carried::decode(&bytes.0).map_err(|malformed| malformed.to_string())?
         }
     };
     entrance.deliver(peer.node, packet);

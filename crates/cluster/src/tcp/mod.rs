@@ -16,13 +16,16 @@ mod tls;
 pub use tls::{PeerTls, TlsError};
 
 use super::asking::{Asked, Told};
-use super::codec::Bytes;
+use super::codec::{self, Bytes, Malformed};
+use super::locks::MAX_LETTER;
 use super::network::{Network, Packet};
+use super::rows::Rows;
 use super::settings::Settings;
 use super::state::Entrance;
 use super::store::{ClusterView, Life};
-use scaledb_scar::NodeId;
+use scaledb_locks::keeper::Letter;
 use scaledb_scar::link::{Frame, Incarnation, Limits, Link};
+use scaledb_scar::{Message, NodeId};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use scaledb_sync::lock::{Condvar, Mutex};
@@ -63,6 +66,30 @@ enum Wire {
     NewView,
     Ask(u64, Asked),
     Told(u64, Told),
+}
+
+/// What a link carries: it comes once, and in order, also behind a reconnect.
+#[derive(Serialize, Deserialize)]
+enum Carried {
+    Message(Message<Rows>),
+    Lock(Letter),
+}
+
+impl Carried {
+    /// What the bytes of a letter begin with: the number of its variant.
+    const LOCK: u8 = 1;
+
+    /// What the bytes are. A letter has few, as it becomes more than it was: a name of a lock takes more than its
+    /// bytes.
+    fn decode(bytes: &[u8]) -> Result<Packet, Malformed> {
+        if bytes.first() == Some(&Self::LOCK) && bytes.len() > MAX_LETTER {
+            return Err(Malformed::new("a letter about locks that is too long"));
+        }
+        Ok(match codec::decode(bytes)? {
+            Self::Message(message) => Packet::Message(message),
+            Self::Lock(letter) => Packet::Lock(letter),
+        })
+    }
 }
 
 /// Connections to and from the other members.

@@ -1,7 +1,7 @@
 //! The thread that dials a peer and writes to it.
 
 use super::hello::{self, Hello, Welcome};
-use super::{Out, Peer, TcpShared, Wire};
+use super::{Carried, Out, Peer, TcpShared, Wire};
 use crate::codec::{self, Bytes};
 use crate::network::Packet;
 use rustls::pki_types::ServerName;
@@ -95,7 +95,8 @@ fn fill(out: &mut Out) -> (Result<(), String>, Vec<Wire>) {
     out.bytes = 0;
     while let Some(packet) = out.packets.pop_front() {
         let message = match packet {
-            Packet::Message(message) => message,
+            Packet::Message(message) => Carried::Message(message),
+            Packet::Lock(letter) => Carried::Lock(letter),
             Packet::Heartbeat => {
                 others.push(Wire::Heartbeat);
                 continue;

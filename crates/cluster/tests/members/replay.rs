@@ -29,6 +29,7 @@ struct Counts {
 fn view(packet: &Packet) -> Option<ViewNumber> {
     match packet {
         Packet::Message(message) => Some(message.view),
+        Packet::Lock(letter) => Some(ViewNumber(letter.view)),
         _ => None,
     }
 }

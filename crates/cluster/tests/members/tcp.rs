@@ -269,13 +269,23 @@ fn silent_connections_do_not_keep_others_out() {
 /// nothing else.
 #[test]
 fn a_member_that_sends_garbage_is_given_up() {
-    let garbage: [(&str, Vec<u8>); 4] = [
+    let garbage: [(&str, Vec<u8>); 5] = [
         ("a huge length", [0xFF; 4].to_vec()),
         ("no message", [8, 0, 0, 0].into_iter().chain([0xEE; 8]).collect()),
         ("a frame that acknowledges what was not sent", {
             let mut bytes = Vec::new();
             // Wire::Linked(Frame { from, to, acknowledged, content: Acknowledgement })
             codec::push_frame(&(0u8, LIFE, Some(LIFE), u64::MAX, 1u8), &mut bytes).unwrap();
+            bytes
+        }),
+        ("a letter about locks that is too long", {
+            let mut bytes = Vec::new();
+            let letter: Vec<u8> = std::iter::once(1).chain(vec![0; 3 << 20]).collect();
+            codec::push_frame(
+                &(0u8, LIFE, Some(LIFE), 0u64, (2u8, 1u64, codec::Bytes(letter.into()))),
+                &mut bytes,
+            )
+            .unwrap();
             bytes
         }),
         ("a message that is none, in a frame", {

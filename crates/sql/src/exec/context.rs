@@ -13,7 +13,7 @@ use crate::workers::SPARED;
 use scaledb_base::TableId;
 use scaledb_base::limits::MAX_WORKERS;
 use scaledb_catalog::RoutineDesc;
-use scaledb_locks::{Blocked, Failed, Locks, Mode, Owner, Tag};
+use scaledb_locks::{Blocked, Failed, Locks, Mode, Owner, Tag, Who};
 use scaledb_notify::PendingMark;
 use scaledb_parse::utility::Utility;
 use scaledb_planner::bind::Keys;
@@ -41,6 +41,9 @@ pub(crate) trait Host {
     fn computed(&self, table: Computed) -> Result<Vec<Vec<Value>>>;
     /// Takes a lock for the transaction, unless it conflicts with a lock of another session.
     fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool>;
+    /// Takes locks of what is written for the transaction, in order, up to the first that conflicts with a lock of
+    /// another session; how many.
+    fn take_locks(&self, tags: &[Tag], mode: Mode) -> Result<usize>;
     /// Takes a lock for the session, unless it conflicts with a lock of another one.
     fn keep_lock(&self, tag: Tag, mode: Mode) -> Result<bool>;
     /// Gives a lock of the session back, once. False if it has none.
@@ -232,6 +235,7 @@ impl Context<'_> {
         taken.map_err(|failed| match failed {
             Failed::Stopped(error) => error,
             Failed::Deadlock(cycle) => deadlock(&cycle),
+            Failed::Not(why) => crate::error::lock_not_taken(why),
         })
     }
 
@@ -293,8 +297,14 @@ impl Drop for Waiting<'_> {
 #[cold]
 fn deadlock(cycle: &[Blocked]) -> SqlError {
     let lines = cycle.iter().map(|edge| {
-        let (owner, mode, what, by) = (edge.owner, edge.mode.name(), shown(edge.tag), edge.by);
-        format!("Process {owner} waits for {mode} on {what}; blocked by process {by}.")
+        let process = |who| match who {
+            Who::Session(id) => format!("process {id}"),
+            Who::Elsewhere(node) => format!("a process of node {node}"),
+        };
+        let (mode, what, by) = (edge.mode.name(), shown(edge.tag), process(edge.by));
+        let mut owner = process(edge.owner);
+        owner[..1].make_ascii_uppercase();
+        format!("{owner} waits for {mode} on {what}; blocked by {by}.")
     });
     SqlError::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
         .detail(lines.collect::<Vec<_>>().join("\n"))

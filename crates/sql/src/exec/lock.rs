@@ -118,8 +118,56 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Whether a statement that writes a row must ask for its lock: somebody has locked some row, or this statement has
     /// met a conflict.
     #[inline]
-    pub(super) fn must_reserve(&self) -> bool {
-        self.locking.reserves || self.context.locks.rows() != 0
+    pub(super) fn must_reserve(&self, table: &BoundTable) -> bool {
+        self.locking.reserves || self.context.locks.has_rows_of(table.desc.oid)
+    }
+
+    /// Locks rows that are to be written: of a cluster with one question for many.
+    ///
+    /// # Errors
+    /// 55P03; that the run is given up.
+    #[cold]
+    pub(super) fn reserve_all(&mut self, table: &BoundTable, rows: &[RowId], mode: Mode) -> Result<()> {
+        if self.context.locks.members().is_none() {
+            for &row in rows {
+                self.reserve(table, row, mode, Policy::Wait)?;
+            }
+            return Ok(());
+        }
+        let mut tags = Vec::with_capacity(rows.len());
+        for &row in rows {
+            tags.extend(self.row_tag(table, row)?);
+        }
+        let mut rest = &tags[..];
+        while !rest.is_empty() {
+            rest = &rest[self.context.host.take_locks(rest, mode)?..];
+            if let Some((&tag, behind)) = rest.split_first() {
+                self.wait_for_row(tag, mode)?;
+                rest = behind;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a row is locked by; none for one that this transaction has inserted.
+    fn row_tag(&mut self, table: &BoundTable, row: RowId) -> Result<Option<Tag>> {
+        let Some(mut record) = row.record() else { return Ok(None) };
+        if self.context.locks.members().is_some() {
+            let key = self.worker()?.key_of(table.info.id, row);
+            let key = key.map_err(|error| self.context.engine_error(error))?;
+            let number = self.context.host.owner().borrow_mut().number_of(table.desc.oid, &key);
+            record = number.unwrap_or(record);
+        }
+        Ok(Some(Tag::Row { table: table.desc.oid, record }))
+    }
+
+    /// Waits for a row that another session has locked, or gives the run up to do that.
+    fn wait_for_row(&mut self, tag: Tag, mode: Mode) -> Result<()> {
+        if self.locking.wrote && !self.locking.whole || !self.locking.again {
+            self.worker()?.yield_priority();
+            return self.context.wait_for_lock(tag, mode, false);
+        }
+        Err(self.give_up(GivenUp::Waits(tag, mode)))
     }
 
     /// Locks a row. False if it is to be skipped.
@@ -134,8 +182,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         mode: Mode,
         policy: Policy,
     ) -> Result<bool> {
-        let Some(record) = row.record() else { return Ok(true) };
-        let tag = Tag::Row { table: table.desc.oid, record };
+        let Some(tag) = self.row_tag(table, row)? else { return Ok(true) };
         if self.context.host.take_lock(tag, mode)? {
             return Ok(true);
         }
@@ -145,12 +192,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 let what = format!("could not obtain lock on row in relation \"{}\"", table.desc.name);
                 Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, what))
             }
-            Policy::Wait if self.locking.wrote && !self.locking.whole || !self.locking.again => {
-                self.worker()?.yield_priority();
-                self.context.wait_for_lock(tag, mode, false)?;
-                Ok(true)
-            }
-            Policy::Wait => Err(self.give_up(GivenUp::Waits(tag, mode))),
+            Policy::Wait => self.wait_for_row(tag, mode).map(|()| true),
         }
     }
 

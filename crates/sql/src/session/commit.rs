@@ -9,6 +9,7 @@ use crate::sequence::store_error;
 use scaledb_base::Timestamp;
 use scaledb_catalog::{Catalog, TableDesc};
 use scaledb_engine::{Engine, Worker};
+use scaledb_locks::NotTaken;
 use scaledb_notify::Ticket;
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -41,13 +42,21 @@ impl<E: Engine> Session<E> {
         };
         // of this transaction: SET LOCAL ends with it
         let synchronous = self.synchronous;
+        // Whoever has a lock next reads what was written under it, at the replicas of its own node: they have it when
+        // the epoch has committed. Whoever queues up after a conflict reads it or conflicts again.
+        let locked = self.state.shared.is_shared && self.state.owner.borrow().has_asked();
+        let behind = locked.then(|| self.state.shared.engine.wait_durable(depends_on));
         // while no other session writes to their tables
         self.drop_indexes(true);
         self.state.settings.borrow_mut().commit();
         self.hold_portals();
         // the worker is given back before the wait: others can have it meanwhile
         self.finish();
-        let durable = if synchronous { self.state.shared.engine.wait_durable(depends_on) } else { Ok(()) };
+        let durable = match behind {
+            Some(durable) => durable,
+            None if synchronous => self.state.shared.engine.wait_durable(depends_on),
+            None => Ok(()),
+        };
         if !self.transaction.abandoned.is_empty() || !self.transaction.dropped.is_empty() {
             self.empty_dropped();
         }
@@ -111,6 +120,11 @@ impl<E: Engine> Session<E> {
 
     /// The latest commit that the transaction depends on, itself included.
     fn try_commit(&mut self) -> Result<Timestamp> {
+        // One that has begun behind the change of members would commit without the locks that it was granted before. If
+        // they change from here on it does not commit either: the engine ends it.
+        if self.state.owner.borrow().is_lost() {
+            return Err(crate::error::lock_not_taken(NotTaken::Lost));
+        }
         if !self.transaction.has_begun() {
             return Ok(Timestamp::ZERO);
         }

@@ -123,7 +123,8 @@ impl<E: Engine> Session<E> {
         target.mark();
         self.state.owner.borrow_mut().begin_statement();
         let deadline = self.deadline();
-        let mut effort = Effort::new(alone, whole, deadline);
+        let locked = self.state.owner.borrow().count() > 0;
+        let mut effort = Effort::new(alone, whole, locked, deadline);
         effort.reserves = self.running_block.as_ref().is_some_and(|running| running.reserves);
         let said = self.state.said();
         let result = loop {
@@ -208,11 +209,6 @@ impl<E: Engine> Session<E> {
                 SqlState::READ_ONLY_SQL_TRANSACTION,
                 format!("cannot execute {statement} in a read-only transaction"),
             ));
-        }
-        if let Some(statement) = plan.locks
-            && self.state.shared.is_shared
-        {
-            return Err(crate::error::no_locks(statement));
         }
         self.state.check_needs(plan)?;
         if !effort.whole && (self.state.waited.get() || plan.writes && self.is_overtaken()) {

@@ -13,7 +13,7 @@ use crate::patience::{
 };
 use scaledb_catalog::Relation;
 use scaledb_engine::{Engine, ReadMark, Worker};
-use scaledb_locks::{Mode, Tag};
+use scaledb_locks::{Mode, NotTaken, Tag};
 use scaledb_planner::bind::names::find_relation;
 use scaledb_planner::plan::{Modify, Node, Plan};
 use scaledb_sync::atomic::Ordering;
@@ -26,6 +26,8 @@ pub(super) struct Effort {
     pub(super) alone: bool,
     /// Nothing was done before it in its transaction, which can be begun anew.
     pub(super) whole: bool,
+    /// The transaction had locks before it.
+    locked: bool,
     /// It locks what it writes, because it has met a conflict: others then wait for it.
     pub(super) reserves: bool,
     /// When `statement_timeout` is over.
@@ -43,10 +45,11 @@ pub(super) struct Effort {
 }
 
 impl Effort {
-    pub(super) fn new(alone: bool, whole: bool, deadline: Option<Instant>) -> Self {
+    pub(super) fn new(alone: bool, whole: bool, locked: bool, deadline: Option<Instant>) -> Self {
         Self {
             alone,
             whole,
+            locked,
             reserves: false,
             deadline,
             mark: None,
@@ -101,6 +104,7 @@ impl<E: Engine> Session<E> {
         }
         if effort.whole {
             self.begin_again(effort.alone);
+            self.let_go_of_lost(effort)?;
         }
         match given_up {
             Some(GivenUp::Waits(tag, mode)) => self.wait_between(tag, mode, false, effort)?,
@@ -129,6 +133,12 @@ impl<E: Engine> Session<E> {
     /// Waits for the lock that a run has lacked.
     fn wait_between(&mut self, tag: Tag, mode: Mode, keeps: bool, effort: &mut Effort) -> Result<()> {
         if let Err(error) = self.wait_for(tag, mode, keeps, effort.deadline) {
+            // the members of the cluster have changed: it begins anew
+            if effort.whole && error.code() == SqlState::SERIALIZATION_FAILURE {
+                self.let_go_of_lost(effort)?;
+                self.back_off(1);
+                return Ok(());
+            }
             effort.deadlocks += 1;
             let gives_way = effort.alone
                 && !keeps
@@ -148,6 +158,21 @@ impl<E: Engine> Session<E> {
             return Ok(());
         }
         self.go_on_in_present(effort.mark)
+    }
+
+    /// Lets go of locks that a change of the cluster's members has taken away, so that the statement takes them anew.
+    ///
+    /// # Errors
+    /// 40001: earlier statements of the transaction have had some.
+    fn let_go_of_lost(&self, effort: &Effort) -> Result<()> {
+        if !self.state.owner.borrow().is_lost() {
+            return Ok(());
+        }
+        if effort.locked {
+            return Err(crate::error::lock_not_taken(NotTaken::Lost));
+        }
+        self.state.release_locks();
+        Ok(())
     }
 
     pub(super) fn back_off(&mut self, attempt: u32) {
@@ -225,11 +250,6 @@ impl<E: Engine> Session<E> {
     ) -> Result<Done> {
         use crate::exec::context::Host;
         self.need_block("LOCK TABLE")?;
-        // ACCESS SHARE says that the table is used: a change of its definition is a conflict then, as behind a SELECT
-        let notes = self.state.shared.is_shared;
-        if notes && mode != Mode::AccessShare {
-            return Err(crate::error::no_locks("LOCK TABLE"));
-        }
         if mode > Mode::RowExclusive && self.transaction.is_read_only() {
             let what = "cannot execute LOCK TABLE in a read-only transaction";
             return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));
@@ -253,9 +273,11 @@ impl<E: Engine> Session<E> {
                     return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
                 }
             };
-            if notes {
+            // at a node of a cluster: a change of its definition is a conflict then, as behind a SELECT
+            if self.state.shared.is_shared {
                 self.state.used.note(table);
-            } else if !nowait {
+            }
+            if !nowait {
                 self.lock_table(table, mode, deadline)?;
             } else if !self.state.take_lock(Tag::Table(table), mode)? {
                 let what = format!("could not obtain lock on relation \"{name}\"");

@@ -51,7 +51,7 @@ impl<E: Engine> Shared<E> {
         self.workers.give_spare(worker);
         let read = read?;
         self.reserve_oids(read.max_oid());
-        let opened = Arc::new(PerDatabase::new(store, Arc::new(read)));
+        let opened = Arc::new(PerDatabase::new(store, Arc::new(read), &self.engine));
         // another session may have been faster
         Ok(self.databases.lock().entry(oid).or_insert(opened).clone())
     }
@@ -141,7 +141,7 @@ impl<E: Engine> Shared<E> {
         }
         if let Some((store, catalog)) = others.made {
             let catalog = Arc::new(catalog);
-            let database = Arc::new(PerDatabase::new(store, catalog.clone()));
+            let database = Arc::new(PerDatabase::new(store, catalog.clone(), &self.engine));
             database.put(catalog, changed_at);
             self.databases.lock().insert(database.oid, database);
         }

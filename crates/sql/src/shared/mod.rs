@@ -122,7 +122,9 @@ impl<E: Engine> Shared<E> {
             let catalogs = std::iter::once(&first).chain(&others).map(|(_, catalog)| catalog);
             left_over(&engine, &mut worker, catalogs)?
         };
-        let open = |(store, catalog): (Store, Catalog)| Arc::new(PerDatabase::new(store, Arc::new(catalog)));
+        let open = |(store, catalog): (Store, Catalog)| {
+            Arc::new(PerDatabase::new(store, Arc::new(catalog), &engine))
+        };
         let first = open(first);
         let all = std::iter::once(first.clone()).chain(others.into_iter().map(open));
         let databases = all.map(|database| (database.oid, database)).collect();

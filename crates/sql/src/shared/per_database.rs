@@ -3,6 +3,7 @@
 use crate::compiled::Plans;
 use scaledb_base::Timestamp;
 use scaledb_catalog::{Catalog, Store};
+use scaledb_engine::Engine;
 use scaledb_locks::Locks;
 use scaledb_notify::Hub;
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,13 +29,15 @@ pub(crate) struct PerDatabase {
 }
 
 impl PerDatabase {
-    /// A database whose catalog has just been read.
-    pub(crate) fn new(store: Store, catalog: Arc<Catalog>) -> Self {
+    /// A database of an engine whose catalog has just been read.
+    pub(crate) fn new(store: Store, catalog: Arc<Catalog>, engine: &impl Engine) -> Self {
+        let oid = catalog.own_database();
+        let shared = engine.shared_locks();
         Self {
-            oid: catalog.own_database(),
+            oid,
             store,
             plans: Plans::default(),
-            locks: Arc::default(),
+            locks: shared.map_or_else(Arc::default, |members| Locks::of_members(members, oid)),
             hub: Arc::default(),
             version: AtomicU64::new(catalog.version),
             changed_at: AtomicU64::new(0),

@@ -13,6 +13,7 @@ use scaledb_catalog::{
     Action, Catalog, DomainCheckDesc, ExclusionDesc, ForeignKeyDesc, IndexDesc, Initially, ObjectKind,
     ParameterDesc, Relation, RoutineDesc, TableDesc, ViewDesc,
 };
+use scaledb_locks::Who;
 use scaledb_parse::lex::quoted;
 use scaledb_planner::bind::names::{is_temporary, own_schema, parse_type, split_text};
 use scaledb_planner::functions::SessionFn;
@@ -684,6 +685,7 @@ fn blocking(facts: &dyn Facts, session: Option<i64>) -> Value {
     };
     let all = facts.locks().all();
     let mut found = Vec::new();
+    let session = Who::Session(session);
     for wait in all.iter().filter(|known| known.owner == session && !known.granted) {
         let holds = all.iter().filter(|known| known.granted && known.owner != session);
         let holders = holds.filter(|known| known.tag == wait.tag && known.mode.excludes(wait.mode));
@@ -691,7 +693,9 @@ fn blocking(facts: &dyn Facts, session: Option<i64>) -> Value {
     }
     found.sort_unstable();
     found.dedup();
-    let found = found.into_iter().map(|owner| Value::Int4(owner as i32)).collect();
+    // 0, as PostgreSQL has it for prepared transactions: a session that is none of this server's
+    let pid = |owner| if let Who::Session(id) = owner { id as i32 } else { 0 };
+    let found = found.into_iter().map(|owner| Value::Int4(pid(owner))).collect();
     Value::Array(Arc::new(Array::new(Type::INT4, found)))
 }
 

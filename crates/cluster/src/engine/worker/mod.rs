@@ -362,6 +362,11 @@ impl Worker for ClusterWorker {
         Ok(found.map(|_| f(RowRef::new(table.info.schema.layout(), &self.words))))
     }
 
+    fn key_of(&mut self, table: TableId, row: RowId) -> Result<Vec<u8>> {
+        let running = self.running()?;
+        Ok(running.own.key(row, running.serial, table)?.bytes.to_vec())
+    }
+
     fn read_mark(&mut self) -> ReadMark {
         let Some(running) = &mut self.txn else { return ReadMark::default() };
         running.marks.extend(self.talk.mark(running.id));

@@ -7,7 +7,7 @@ use super::{is_point, repeats};
 use crate::counts::Write;
 use scaledb_engine::Worker;
 use scaledb_locks::Mode;
-use scaledb_planner::plan::{Checks, Delete, Policy, Slot};
+use scaledb_planner::plan::{Checks, Delete, Slot};
 use scaledb_types::{Result, Value};
 
 impl<'a, W: Worker> Exec<'a, W> {
@@ -31,8 +31,8 @@ impl<'a, W: Worker> Exec<'a, W> {
         let needs_old = !delete.checks.referred.is_empty();
         let _ = self.run(&delete.source, &mut |exec| {
             let row = exec.found(delete.target)?;
-            if exec.must_reserve() {
-                exec.reserve(table, row, Mode::AccessExclusive, Policy::Wait)?;
+            if exec.must_reserve(table) {
+                exec.reserve_all(table, &[row], Mode::AccessExclusive)?;
             }
             exec.locking.wrote = true;
             exec.delete_row(table, row)?;
@@ -68,10 +68,8 @@ impl<'a, W: Worker> Exec<'a, W> {
             Ok(Flow::Continue(()))
         })?;
         let changes = finding.finish()?;
-        if self.must_reserve() {
-            for &row in changes.names() {
-                self.reserve(table, row, Mode::AccessExclusive, Policy::Wait)?;
-            }
+        if self.must_reserve(table) {
+            self.reserve_all(table, changes.names(), Mode::AccessExclusive)?;
         }
         self.locking.wrote |= !changes.names().is_empty();
         let _ = changes.each(|change| {

@@ -12,7 +12,7 @@ use super::update::mode_of;
 use crate::counts::Write;
 use scaledb_engine::{RowId, Worker};
 use scaledb_locks::Mode;
-use scaledb_planner::plan::{Delete, Merge, MergeAction, Policy, Slot, Update};
+use scaledb_planner::plan::{Delete, Merge, MergeAction, Slot, Update};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::collections::HashSet;
 
@@ -69,7 +69,7 @@ fn each(found: &Stashed<'_>, mut f: impl FnMut(&[Value]) -> Result<()>) -> Resul
 impl<'a, W: Worker> Exec<'a, W> {
     pub(super) fn merge(&mut self, merge: &Merge, next: Next<'_, 'a, W>) -> Result<()> {
         let found = self.find_merged(merge)?;
-        if self.must_reserve() {
+        if self.must_reserve(&merge.table) {
             each(&found, |row| self.reserve_merged(merge, row))?;
         }
         self.locking.wrote |= !found.is_empty();
@@ -140,7 +140,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             _ => return Ok(()),
         };
         let id = self.row_named(row.name).ok_or_else(lost)?;
-        self.reserve(&merge.table, id, mode, Policy::Wait).map(drop)
+        self.reserve_all(&merge.table, &[id], mode)
     }
 
     /// Does what is to be done with a row.

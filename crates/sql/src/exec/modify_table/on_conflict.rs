@@ -7,7 +7,7 @@ use super::Inserting;
 use crate::counts::Write;
 use scaledb_engine::{RowId, Worker};
 use scaledb_locks::Mode;
-use scaledb_planner::plan::{BoundTable, ConflictUpdate, IndexRef, Policy, Slot};
+use scaledb_planner::plan::{BoundTable, ConflictUpdate, IndexRef, Slot};
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError};
 
@@ -85,7 +85,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Locks the row that has the key, where rows are locked: before it is read, so that what is read is current.
     fn reserve_existing(&mut self, table: &BoundTable, index: IndexRef, key: &[u8]) -> Result<()> {
-        if !self.locking.reserves && self.context.locks.rows() == 0 {
+        if !self.must_reserve(table) {
             return Ok(());
         }
         let worker = self.worker()?;
@@ -93,7 +93,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let named = worker.get(table.index_id(index), key, &Projection::existence(), |id, _| id);
         worker.forget_reads(mark);
         match named.map_err(|error| self.context.engine_error(error))? {
-            Some(row) => self.reserve(table, row, Mode::Exclusive, Policy::Wait).map(drop),
+            Some(row) => self.reserve_all(table, &[row], Mode::Exclusive),
             None => Ok(()),
         }
     }

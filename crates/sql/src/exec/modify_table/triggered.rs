@@ -10,7 +10,7 @@ use scaledb_engine::{RowId, Worker};
 use scaledb_locks::Mode;
 use scaledb_planner::plan::expr::Expr;
 use scaledb_planner::plan::trigger::Triggers;
-use scaledb_planner::plan::{BoundTable, Delete, Policy, Slot, Update};
+use scaledb_planner::plan::{BoundTable, Delete, Slot, Update};
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 
@@ -50,10 +50,8 @@ impl<'a, W: Worker> Exec<'a, W> {
             Ok(Flow::Continue(()))
         })?;
         let changes = finding.finish()?;
-        if self.must_reserve() {
-            for &row in changes.names() {
-                self.reserve(table, row, mode_of(update), Policy::Wait)?;
-            }
+        if self.must_reserve(table) {
+            self.reserve_all(table, changes.names(), mode_of(update))?;
         }
         self.locking.wrote |= !changes.names().is_empty();
         let _ = changes.each(|change| {
@@ -120,10 +118,8 @@ impl<'a, W: Worker> Exec<'a, W> {
             Ok(Flow::Continue(()))
         })?;
         let changes = finding.finish()?;
-        if self.must_reserve() {
-            for &row in changes.names() {
-                self.reserve(table, row, Mode::AccessExclusive, Policy::Wait)?;
-            }
+        if self.must_reserve(table) {
+            self.reserve_all(table, changes.names(), Mode::AccessExclusive)?;
         }
         self.locking.wrote |= !changes.names().is_empty();
         let _ = changes.each(|change| {

@@ -8,7 +8,7 @@ use crate::counts::Write;
 use scaledb_base::Error;
 use scaledb_engine::{RowId, Worker};
 use scaledb_locks::Mode;
-use scaledb_planner::plan::{BoundTable, Checks, Policy, Slot, Update};
+use scaledb_planner::plan::{BoundTable, Checks, Slot, Update};
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError, Value};
 use std::sync::Arc;
@@ -49,8 +49,8 @@ impl<'a, W: Worker> Exec<'a, W> {
         let needs_old = needs_old(update);
         let _ = self.run(&update.source, &mut |exec| {
             let row = exec.found(update.target)?;
-            if exec.must_reserve() {
-                exec.reserve(table, row, mode_of(update), Policy::Wait)?;
+            if exec.must_reserve(table) {
+                exec.reserve_all(table, &[row], mode_of(update))?;
             }
             exec.locking.wrote = true;
             exec.new_row(update)?;
@@ -109,10 +109,8 @@ impl<'a, W: Worker> Exec<'a, W> {
             Ok(Flow::Continue(()))
         })?;
         let changes = finding.finish()?;
-        if self.must_reserve() {
-            for &row in changes.names() {
-                self.reserve(table, row, mode_of(update), Policy::Wait)?;
-            }
+        if self.must_reserve(table) {
+            self.reserve_all(table, changes.names(), mode_of(update))?;
         }
         self.locking.wrote |= !changes.names().is_empty();
         if self.parts.is_none() {

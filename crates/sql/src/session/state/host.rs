@@ -10,6 +10,7 @@ use crate::routine::{Loaded, Piece};
 use crate::system;
 use scaledb_catalog::{ObjectKind, Privileges, RoutineDesc};
 use scaledb_engine::Engine;
+use scaledb_locks::keeper::MAX_BATCH;
 use scaledb_locks::{Mode, Owner, Tag};
 use scaledb_parse::utility::Utility;
 use scaledb_planner::bind::names::{is_schema, is_temporary};
@@ -151,17 +152,29 @@ impl<E: Engine> Host for SessionState<E> {
     }
 
     fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {
-        self.may_lock(tag)?;
         let mut owner = self.owner.borrow_mut();
         self.need_room(&self.locks_memory, owner.count())?;
-        Ok(owner.try_take(tag, mode))
+        owner.try_take(tag, mode).map_err(crate::error::lock_not_taken)
+    }
+
+    fn take_locks(&self, tags: &[Tag], mode: Mode) -> Result<usize> {
+        let mut owner = self.owner.borrow_mut();
+        let mut taken = 0;
+        for some in tags.chunks(MAX_BATCH) {
+            self.need_room(&self.locks_memory, owner.count() + some.len())?;
+            let more = owner.try_take_all(some, mode).map_err(crate::error::lock_not_taken)?;
+            taken += more;
+            if more < some.len() {
+                break;
+            }
+        }
+        Ok(taken)
     }
 
     fn keep_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {
-        self.may_lock(tag)?;
         let mut owner = self.owner.borrow_mut();
         self.need_room(&self.kept_memory, owner.kept())?;
-        Ok(owner.try_keep(tag, mode))
+        owner.try_keep(tag, mode).map_err(crate::error::lock_not_taken)
     }
 
     fn give_lock_back(&self, tag: Tag, mode: Mode) -> bool {

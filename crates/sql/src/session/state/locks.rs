@@ -3,7 +3,6 @@
 use super::SessionState;
 use crate::memory::Reservation;
 use scaledb_engine::Engine;
-use scaledb_locks::Tag;
 use scaledb_types::Result;
 use std::cell::RefCell;
 
@@ -61,14 +60,6 @@ impl<E: Engine> SessionState<E> {
             memory.borrow_mut().push(room);
         }
         Ok(())
-    }
-
-    /// Refuses what sessions of other nodes would not see.
-    pub(super) fn may_lock(&self, tag: Tag) -> Result<()> {
-        match tag {
-            Tag::Advisory { .. } if self.shared.is_shared => Err(crate::error::no_locks("an advisory lock")),
-            _ => Ok(()),
-        }
     }
 }
 

@@ -58,7 +58,7 @@ impl<E: Engine> SessionState<E> {
     /// Notes what a plan uses that a function runs within a statement.
     ///
     /// # Errors
-    /// 25006; 0A000 for a plan that locks rows at a node of a cluster.
+    /// 25006.
     pub(super) fn use_nested(&self, plan: &Plan) -> Result<()> {
         if self.is_read_only() && (plan.lasting || plan.locks.is_some()) {
             let what = match plan.locks {
@@ -66,11 +66,6 @@ impl<E: Engine> SessionState<E> {
                 None => "cannot execute a statement that writes in a read-only transaction".to_owned(),
             };
             return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));
-        }
-        if let Some(statement) = plan.locks
-            && self.shared.is_shared
-        {
-            return Err(crate::error::no_locks(statement));
         }
         self.check_needs(plan)?;
         self.check_populated(plan)?;

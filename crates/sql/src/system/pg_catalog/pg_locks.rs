@@ -2,8 +2,8 @@
 
 use crate::system::Facts;
 use crate::system::table::{Row, SystemCatalog};
-use scaledb_locks::{Known, Tag};
-use scaledb_types::{Result, Type};
+use scaledb_locks::{Known, Tag, Who};
+use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
 pub(super) const TABLE: SystemCatalog = SystemCatalog {
@@ -21,7 +21,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     Ok(facts.locks().all().into_iter().map(|known| row_of(database, known)).collect())
 }
 
-/// A row of pg_locks. A row of a table has a record instead of a page and a place in it: they are NULL.
+/// A row of pg_locks. A row of a table has a record instead of a page and a place in it: they are NULL. So is the pid
+/// of a session at another node.
 fn row_of(database: u32, known: Known) -> Row {
     let row = Row::of(&TABLE).oid("database", database);
     let row = match known.tag {
@@ -32,8 +33,10 @@ fn row_of(database: u32, known: Known) -> Row {
             row.oid("objid", key as u32).int2("objsubid", if pair { 2 } else { 1 })
         }
     };
-    row.int4("pid", known.owner as i32)
-        .text("mode", known.mode.name())
-        .flag("granted", known.granted)
-        .flag("fastpath", false)
+    // that of a session at another node would be taken for one of this node
+    let row = match known.owner {
+        Who::Session(id) => row.int4("pid", id as i32),
+        Who::Elsewhere(_) => row.set("pid", Value::Null),
+    };
+    row.text("mode", known.mode.name()).flag("granted", known.granted).flag("fastpath", false)
 }
