@@ -536,9 +536,9 @@ pub struct ViewDesc {
     /// in the query does not mean the columns from there on. Those of a view are counted from 1.
     #[serde(default)]
     pub known: Vec<(u32, i16)>,
-    /// Whether those who read it need privileges on what it reads, in place of its owner.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub security_invoker: bool,
+    /// Whether those who read it need privileges on what it reads, in place of its owner; if it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub security_invoker: Option<bool>,
     /// Whether rows that are written through it must be rows of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_option: Option<CheckOption>,

@@ -33,7 +33,7 @@ impl TableDesc {
             uses: own.uses.clone(),
             path: own.path.clone(),
             known: own.known.clone(),
-            security_invoker: false,
+            security_invoker: None,
             check_option: None,
             defaults: Vec::new(),
             triggers: Vec::new(),

@@ -230,6 +230,9 @@ pub struct TriggerDesc {
     pub arguments: Vec<String>,
     /// Whether it fires at all.
     pub enabled: bool,
+    /// Whether it was enabled by ENABLE ALWAYS: it would fire where rows of another server are applied, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub always: bool,
     /// What COMMENT ON has said.
     pub comment: Option<String>,
 }

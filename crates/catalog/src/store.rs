@@ -673,6 +673,7 @@ mod tests {
             function: 16_386,
             arguments: Vec::new(),
             enabled: true,
+            always: false,
             comment: None,
         };
         for written in [

@@ -253,18 +253,29 @@ fn table_form(parser: &mut Parser<'_>) -> Operation {
         }
         ["ALTER", _] => {
             let name = parser.parse_identifier()?;
-            let (mut deferrable, mut deferred) = (false, false);
+            let (mut deferrable, mut deferred) = (None, None);
             loop {
-                if parser.parse_keywords(&[Keyword::NOT, Keyword::DEFERRABLE]) {
-                    deferrable = false;
+                let (what, says) = if parser.parse_keywords(&[Keyword::NOT, Keyword::DEFERRABLE]) {
+                    (&mut deferrable, false)
                 } else if parser.parse_keyword(Keyword::DEFERRABLE) {
-                    deferrable = true;
+                    (&mut deferrable, true)
                 } else if parser.parse_keywords(&[Keyword::INITIALLY, Keyword::DEFERRED]) {
-                    (deferrable, deferred) = (true, true);
-                } else if !parser.parse_keywords(&[Keyword::INITIALLY, Keyword::IMMEDIATE]) {
+                    (&mut deferred, true)
+                } else if parser.parse_keywords(&[Keyword::INITIALLY, Keyword::IMMEDIATE]) {
+                    (&mut deferred, false)
+                } else {
                     break;
+                };
+                if what.replace(says).is_some_and(|before| before != says) {
+                    return Err(ParserError::ParserError("conflicting constraint properties".to_owned()));
                 }
             }
+            if (deferrable, deferred) == (Some(false), Some(true)) {
+                let what = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
+                return Err(ParserError::ParserError(what.to_owned()));
+            }
+            let deferred = deferred == Some(true);
+            let deferrable = deferrable.unwrap_or(deferred);
             let flag = |on: bool| Ident::new(if on { "yes" } else { "" });
             Ok(Some(own_operation(CONSTRAINT, vec![name, flag(deferrable), flag(deferred)])))
         }

@@ -53,6 +53,11 @@ impl<'a> Cursor<'a> {
 
     pub(super) fn name(&mut self) -> Result<String> {
         let name = self.ahead.and_then(|t| name_of(t, self.text)).ok_or_else(|| self.unexpected())?;
+        if name.is_empty() {
+            return Err(self
+                .ahead
+                .map_or_else(|| self.unexpected(), |token| without_letters(self.text, token)));
+        }
         self.next();
         Ok(name)
     }
@@ -93,6 +98,12 @@ pub(crate) fn syntax_at(text: &str, place: Option<(usize, usize)>) -> SqlError {
     };
     let position = text[..at].chars().count() as u32 + 1;
     SqlError::new(SqlState::SYNTAX_ERROR, message).position(position)
+}
+
+/// The error of `""`, which is no name.
+fn without_letters(text: &str, token: Token) -> SqlError {
+    let what = "zero-length delimited identifier at or near \"\"\"\"";
+    SqlError::new(SqlState::SYNTAX_ERROR, what).position(text[..token.start].chars().count() as u32 + 1)
 }
 
 /// Texts between commas, up to the closing parenthesis.

@@ -459,7 +459,7 @@ fn interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
 /// a text where an expression begins.
 fn typed_literal(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
     let name = match &parser.peek_token_ref().token {
-        Token::Word(word) if word.keyword == Keyword::NoKeyword => word.clone(),
+        Token::Word(word) if matches!(word.keyword, Keyword::NoKeyword | Keyword::NAME) => word.clone(),
         _ => return None,
     };
     let text = matches!(

@@ -261,9 +261,14 @@ pub fn split(text: &str) -> Vec<&str> {
 
 /// A name as SQL understands it: folded to lower case unless quoted, and no longer than names may be.
 pub fn name_of(token: Token, text: &str) -> Option<String> {
+    whole_name_of(token, text).map(cut)
+}
+
+/// The same, however long it is.
+pub fn whole_name_of(token: Token, text: &str) -> Option<String> {
     match token.kind {
-        Kind::Word => Some(cut(token.of(text).to_lowercase())),
-        Kind::Quoted => Some(cut(text[token.start + 1..token.end - 1].replace("\"\"", "\""))),
+        Kind::Word => Some(token.of(text).to_lowercase()),
+        Kind::Quoted => Some(text[token.start + 1..token.end - 1].replace("\"\"", "\"")),
         _ => None,
     }
 }

@@ -415,7 +415,22 @@ fn expression_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
 fn array_type_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     let before = tokens[..at].iter().rfind(|token| !matches!(token.token, Token::Whitespace(_)));
     let of_type = before.is_some_and(|token| matches!(token.token, Token::Word(_) | Token::RParen));
-    let next = tokens.get(behind(tokens, at)).map(|token| &token.token);
+    let open = behind(tokens, at);
+    let next = tokens.get(open).map(|token| &token.token);
+    // `integer ARRAY[4]`: the length says nothing
+    let length = behind(tokens, open);
+    let end = behind(tokens, length);
+    let is_length = matches!(next, Some(Token::LBracket))
+        && matches!(tokens.get(length).map(|token| &token.token), Some(Token::Number(..)))
+        && matches!(tokens.get(end).map(|token| &token.token), Some(Token::RBracket));
+    let of_known_type = before.is_some_and(|token| match &token.token {
+        Token::Word(word) => TYPES.contains(&word.keyword) && word.quote_style.is_none(),
+        other => *other == Token::RParen,
+    });
+    if is_length && of_known_type {
+        tokens[at].token = Token::Whitespace(Whitespace::Space);
+        return;
+    }
     // a column may have this name behind AS
     let named = before.is_some_and(|token| is(std::slice::from_ref(token), 0, "AS"));
     // ARRAY[..] and ARRAY(..) are values
@@ -425,6 +440,16 @@ fn array_type_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
         tokens.splice(at..=at, brackets.map(|token| TokenWithSpan { token, span }));
     }
 }
+
+/// Types that ARRAY with a length may stand behind, where it could be a value behind other words.
+#[rustfmt::skip]
+const TYPES: &[Keyword] = &[
+    Keyword::INT, Keyword::INT2, Keyword::INT4, Keyword::INT8, Keyword::INTEGER, Keyword::SMALLINT, Keyword::BIGINT,
+    Keyword::TEXT, Keyword::VARCHAR, Keyword::CHAR, Keyword::CHARACTER, Keyword::VARYING, Keyword::BOOL,
+    Keyword::BOOLEAN, Keyword::NUMERIC, Keyword::DECIMAL, Keyword::REAL, Keyword::PRECISION, Keyword::FLOAT,
+    Keyword::FLOAT4, Keyword::FLOAT8, Keyword::DATE, Keyword::TIME, Keyword::TIMESTAMP, Keyword::TIMESTAMPTZ,
+    Keyword::ZONE, Keyword::INTERVAL, Keyword::UUID, Keyword::BYTEA, Keyword::JSON, Keyword::JSONB,
+];
 
 /// LIKE among the columns of CREATE TABLE.
 fn like_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {

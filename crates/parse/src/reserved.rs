@@ -2,7 +2,7 @@
 
 use super::{create_as, cursor, offset_of};
 use scaledb_types::{Result, SqlError, SqlState};
-use sqlparser::ast::{AlterTableOperation, Ident, ObjectName, ObjectNamePart, Statement};
+use sqlparser::ast::{AlterTableOperation, Ident, ObjectName, ObjectNamePart, SchemaName, Statement};
 
 /// Words that are no names of tables and columns unless they are quoted.
 #[rustfmt::skip]
@@ -34,6 +34,10 @@ pub(super) fn check(statement: &Statement, text: &str) -> Result<()> {
             check_last(&create.name, text)?;
             create.columns.iter().try_for_each(|column| check_name(&column.name, text))
         }
+        Statement::CreateSchema { schema_name, .. } => match schema_name {
+            SchemaName::Simple(name) | SchemaName::NamedAuthorization(name, _) => check_last(name, text),
+            SchemaName::UnnamedAuthorization(_) => Ok(()),
+        },
         Statement::AlterTable(alter) => alter.operations.iter().try_for_each(|operation| match operation {
             AlterTableOperation::AddColumn { column_def, .. } => check_name(&column_def.name, text),
             AlterTableOperation::RenameColumn { new_column_name, .. } => check_name(new_column_name, text),

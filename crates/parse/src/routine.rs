@@ -22,6 +22,7 @@ pub struct CreateRoutine {
     pub volatility: Volatility,
     pub strict: bool,
     pub security_definer: bool,
+    pub leakproof: bool,
     /// Settings that hold while it runs: names and values.
     pub settings: Vec<(String, String)>,
 }
@@ -30,6 +31,8 @@ pub struct CreateRoutine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     pub mode: ParameterMode,
+    /// Whether the mode was said.
+    pub has_mode: bool,
     /// The first word, if a type may stand behind it.
     pub first: Option<String>,
     /// All of the text, and what is behind the first word.
@@ -107,9 +110,35 @@ pub enum RoutineChange {
     Volatility(Volatility),
     Strict(bool),
     SecurityDefiner(bool),
+    Leakproof(bool),
+    /// What only speed depends on, and is not kept: the word.
+    Speed(&'static str),
     Set(String, String),
     /// RESET of one setting, or of all.
     Reset(Option<String>),
+}
+
+impl RoutineChange {
+    /// What may be said once.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Rename(_) => "rename",
+            Self::Schema(_) => "schema",
+            Self::Owner(_) => "owner",
+            Self::Volatility(_) => "volatility",
+            Self::Strict(_) => "strict",
+            Self::SecurityDefiner(_) => "security",
+            Self::Leakproof(_) => "leakproof",
+            Self::Speed(word) => word,
+            Self::Set(..) => "set",
+            Self::Reset(_) => "reset",
+        }
+    }
+
+    /// Whether it may be said of a procedure.
+    pub fn is_of_procedures(&self) -> bool {
+        !matches!(self, Self::Volatility(_) | Self::Strict(_) | Self::Leakproof(_) | Self::Speed(_))
+    }
 }
 
 /// FUNCTION, PROCEDURE or ROUTINE, if one of them is next.
@@ -172,10 +201,21 @@ pub(super) fn create(at: &mut Cursor<'_>) -> Result<CreateRoutine> {
         volatility: Volatility::Volatile,
         strict: false,
         security_definer: false,
+        leakproof: false,
         settings: Vec::new(),
+    };
+    let none = |what: &str| SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what.to_owned());
+    let mut said = Vec::new();
+    let mut once = |what: &'static str| {
+        if said.contains(&what) {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options"));
+        }
+        said.push(what);
+        Ok(())
     };
     while at.ahead.is_some() {
         if at.accept("language") {
+            once("language")?;
             let name = plpgsql::language_name(at)?;
             language = Some(match name.as_str() {
                 "sql" => Language::Sql,
@@ -186,12 +226,16 @@ pub(super) fn create(at: &mut Cursor<'_>) -> Result<CreateRoutine> {
                 _ => return Err(plpgsql::no_language(&name)),
             });
         } else if at.accept("as") {
+            once("as")?;
             body = Some(plpgsql::body(at)?);
             if at.accept_sign(",") {
                 return Err(SqlError::unsupported("functions in libraries of objects are not supported"));
             }
         } else if at.accept("return") {
             // an expression in place of a body
+            if body.is_some() {
+                return Err(none("duplicate function body specified"));
+            }
             body = Some(format!("SELECT {}", at.rest()));
             language = language.or(Some(Language::Sql));
         } else if at.accept("begin") {
@@ -201,10 +245,15 @@ pub(super) fn create(at: &mut Cursor<'_>) -> Result<CreateRoutine> {
         } else if at.accept("set") {
             created.settings.push(setting(at)?);
         } else if let Some(change) = promise(at)? {
+            once(change.kind())?;
+            if kind == RoutineKind::Procedure && !change.is_of_procedures() {
+                return Err(none("invalid attribute in procedure definition"));
+            }
             match change {
                 RoutineChange::Volatility(volatility) => created.volatility = volatility,
                 RoutineChange::Strict(strict) => created.strict = strict,
                 RoutineChange::SecurityDefiner(definer) => created.security_definer = definer,
+                RoutineChange::Leakproof(leakproof) => created.leakproof = leakproof,
                 _ => {}
             }
         } else if at.accept("window") {
@@ -213,7 +262,6 @@ pub(super) fn create(at: &mut Cursor<'_>) -> Result<CreateRoutine> {
             return Err(at.unexpected());
         }
     }
-    let none = |what: &str| SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what.to_owned());
     created.body = body.ok_or_else(|| none("no function body specified"))?;
     created.language = language.ok_or_else(|| none("no language specified"))?;
     Ok(created)
@@ -238,9 +286,8 @@ fn setting(at: &mut Cursor<'_>) -> Result<(String, String)> {
     Ok((name, values.join(", ")))
 }
 
-/// What a routine promises; `None` if something else stands there. What only speed depends on says nothing here.
+/// What a routine promises; `None` if something else stands there.
 fn promise(at: &mut Cursor<'_>) -> Result<Option<RoutineChange>> {
-    let nothing = RoutineChange::Reset(None);
     Ok(Some(if at.accept("immutable") {
         RoutineChange::Volatility(Volatility::Immutable)
     } else if at.accept("stable") {
@@ -257,9 +304,9 @@ fn promise(at: &mut Cursor<'_>) -> Result<Option<RoutineChange>> {
         RoutineChange::Strict(true)
     } else if at.accept("not") {
         at.expect("leakproof")?;
-        nothing
+        RoutineChange::Leakproof(false)
     } else if at.accept("leakproof") {
-        nothing
+        RoutineChange::Leakproof(true)
     } else if at.accept("external") || at.ahead.is_some_and(|token| token.is(at.text, "security")) {
         at.expect("security")?;
         let definer = !at.accept("invoker");
@@ -269,10 +316,13 @@ fn promise(at: &mut Cursor<'_>) -> Result<Option<RoutineChange>> {
         RoutineChange::SecurityDefiner(definer)
     } else if at.accept("parallel") {
         at.name()?;
-        nothing
-    } else if at.accept("cost") || at.accept("rows") {
+        RoutineChange::Speed("parallel")
+    } else if at.accept("cost") {
         super::cursor::value(at)?;
-        nothing
+        RoutineChange::Speed("cost")
+    } else if at.accept("rows") {
+        super::cursor::value(at)?;
+        RoutineChange::Speed("rows")
     } else {
         return Ok(None);
     }))
@@ -388,12 +438,12 @@ fn parameter(at: &mut Cursor<'_>, modes: bool) -> Result<Parameter> {
         return Err(at.unexpected());
     }
     let rest = second.map_or(String::new(), |second| at.text[second..end].to_owned());
-    let mode = mode.unwrap_or(ParameterMode::In);
+    let (mode, has_mode) = (mode.unwrap_or(ParameterMode::In), mode.is_some());
     let text = match second {
         Some(_) => at.text[start..end].to_owned(),
         None => at.text[start..first.map_or(end, |token| token.end)].to_owned(),
     };
-    Ok(Parameter { mode, first: first_name, text, rest, default })
+    Ok(Parameter { mode, has_mode, first: first_name, text, rest, default })
 }
 
 /// The mode that is next, if one is.
@@ -482,10 +532,7 @@ pub(super) fn alter(at: &mut Cursor<'_>) -> Result<AlterRoutine> {
             } else if at.accept("reset") {
                 changes.push(RoutineChange::Reset(if at.accept("all") { None } else { Some(at.name()?) }));
             } else if let Some(change) = promise(at)? {
-                // what is not kept comes as this
-                if !matches!(change, RoutineChange::Reset(None)) {
-                    changes.push(change);
-                }
+                changes.push(change);
             } else {
                 return Err(at.unexpected());
             }

@@ -1,4 +1,5 @@
-//! Literals that go on behind a line break, and identifiers with Unicode escapes, which the parser does not know.
+//! Literals that go on behind a line break, identifiers with Unicode escapes, and literals with such escapes of their
+//! own, which the parser does not know.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
@@ -10,6 +11,7 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     while at < tokens.len() {
         match &tokens[at].token {
             Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_) => continue_at(&mut tokens, at),
+            Token::UnicodeStringLiteral(_) => literal_at(&mut tokens, at),
             Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("u") => {
                 identifier_at(&mut tokens, at);
             }
@@ -82,26 +84,46 @@ fn identifier_at(tokens: &mut [TokenWithSpan], at: usize) {
     if name.quote_style != Some('"') {
         return;
     }
-    let mut end = at + 3;
-    let mut escape = '\\';
-    let (word, _) = next(tokens, end);
-    if matches!(tokens.get(word).map(|token| &token.token),
-        Some(Token::Word(word)) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("uescape"))
-    {
-        let (text, _) = next(tokens, word + 1);
-        let Some(Token::SingleQuotedString(text_of)) = tokens.get(text).map(|token| &token.token) else {
-            return;
-        };
-        let mut chars = text_of.chars();
-        let (Some(own), None) = (chars.next(), chars.next()) else { return };
-        if own.is_ascii_hexdigit() || own.is_ascii_whitespace() || matches!(own, '+' | '\'' | '"') {
-            return;
-        }
-        (escape, end) = (own, text + 1);
-    }
+    let (escape, end) = match escape_behind(tokens, at + 3) {
+        Ok(own) => own.unwrap_or(('\\', at + 3)),
+        Err(Malformed) => return,
+    };
     let Some(value) = unescape(&name.value, escape) else { return };
     blank(&mut tokens[at + 1..end]);
     tokens[at].token = Token::Word(Word { value, quote_style: Some('"'), keyword: Keyword::NoKeyword });
+}
+
+/// `U&'d!0061t' UESCAPE '!'`: the parser has taken backslashes for escapes.
+fn literal_at(tokens: &mut [TokenWithSpan], at: usize) {
+    let Ok(Some((escape, end))) = escape_behind(tokens, at + 1) else { return };
+    let Token::UnicodeStringLiteral(text) = &tokens[at].token else { return };
+    let value = if text.is_empty() { Some(String::new()) } else { unescape(text, escape) };
+    let Some(value) = value else { return };
+    blank(&mut tokens[at + 1..end]);
+    tokens[at].token = Token::SingleQuotedString(value);
+}
+
+/// What stands behind UESCAPE is no escape.
+struct Malformed;
+
+/// The escape that UESCAPE names, and where that ends; `None` if there is none.
+fn escape_behind(tokens: &[TokenWithSpan], from: usize) -> Result<Option<(char, usize)>, Malformed> {
+    let (word, _) = next(tokens, from);
+    if !matches!(tokens.get(word).map(|token| &token.token),
+        Some(Token::Word(word)) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("uescape"))
+    {
+        return Ok(None);
+    }
+    let (text, _) = next(tokens, word + 1);
+    let Some(Token::SingleQuotedString(text_of)) = tokens.get(text).map(|token| &token.token) else {
+        return Err(Malformed);
+    };
+    let mut chars = text_of.chars();
+    let (Some(own), None) = (chars.next(), chars.next()) else { return Err(Malformed) };
+    if own.is_ascii_hexdigit() || own.is_ascii_whitespace() || matches!(own, '+' | '\'' | '"') {
+        return Err(Malformed);
+    }
+    Ok(Some((own, text + 1)))
 }
 
 /// The text with its escapes replaced; `None` if one is none.

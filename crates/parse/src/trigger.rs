@@ -163,6 +163,8 @@ pub struct EnableTriggers {
     /// Whether foreign keys are meant, too: ALL.
     pub references: bool,
     pub enabled: bool,
+    /// Whether they fire where rows of another server are applied, too: ALWAYS.
+    pub always: bool,
 }
 
 /// What is behind ALTER.
@@ -200,13 +202,11 @@ fn enable_triggers_of(at: &mut Cursor<'_>) -> Option<EnableTriggers> {
     if !enabled && !at.accept("disable") {
         return None;
     }
-    if enabled {
-        at.accept("always");
-    }
+    let always = enabled && at.accept("always");
     if !at.accept("trigger") {
         return None;
     }
     let all = at.accept("all");
     let name = if all || at.accept("user") { None } else { Some(at.name().ok()?) };
-    Some(EnableTriggers { table, if_exists, name, references: all, enabled })
+    Some(EnableTriggers { table, if_exists, name, references: all, enabled, always })
 }

@@ -202,11 +202,7 @@ pub fn parse(text: &str) -> Option<Result<Utility>> {
             }
             if at.accept("session") {
                 at.expect("authorization")?;
-                return Ok(Utility::BecomeRole {
-                    setting: "session_authorization",
-                    local: false,
-                    name: None,
-                });
+                return Ok(Utility::Reset(Some("session_authorization".to_owned())));
             }
             Ok(Utility::Reset(Some(setting(at)?)))
         },
@@ -660,7 +656,10 @@ fn declare(at: &mut Cursor<'_>) -> Result<Utility> {
     let name = at.name()?;
     let (mut hold, mut scroll) = (false, None);
     loop {
-        if at.accept("binary") || at.accept("insensitive") || at.accept("asensitive") {
+        if at.accept("insensitive") || at.accept("asensitive") {
+        } else if at.accept("binary") {
+            return Err(SqlError::unsupported("binary cursors are not supported")
+                .hint("Clients ask for the binary format by the extended protocol."));
         } else if at.accept("scroll") {
             scroll = Some(true);
         } else if at.accept("no") {

@@ -192,7 +192,7 @@ impl<E: Engine> Database<E> {
     /// # Errors
     /// The disk's.
     pub fn set_temporary_files(&self, disk: Arc<dyn Disk>, limit: u64) -> std::io::Result<()> {
-        let _ = self.shared.temporary.set(Temporary::new(disk, limit)?);
+        let _ = self.shared.temporary.set(Arc::new(Temporary::new(disk, limit)?));
         Ok(())
     }
 

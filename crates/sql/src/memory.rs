@@ -278,15 +278,6 @@ impl<'b> Memory<'b> {
         if bytes > self.limit { Err(self.exhausted()) } else { Ok(()) }
     }
 
-    /// What has been taken, for what outlives the run.
-    ///
-    /// # Errors
-    /// 53200.
-    pub(crate) fn keep(&mut self, bytes: usize) -> Result<Reservation> {
-        self.give(bytes);
-        Reservation::new(self.budget, bytes)
-    }
-
     #[cold]
     fn reserve(&mut self) -> Result<()> {
         let missing = (self.used - self.reserved).next_multiple_of(STEP);
@@ -335,7 +326,8 @@ mod tests {
         one.take(3 * STEP).unwrap();
         let mut other = Memory::new(&budget, usize::MAX, false);
         assert_eq!(other.take(3 * STEP).unwrap_err().code(), SqlState::OUT_OF_MEMORY);
-        let kept = one.keep(STEP).unwrap();
+        one.give(STEP);
+        let kept = Reservation::new(&budget, STEP).unwrap();
         drop((one, other));
         assert_eq!(budget.used(), STEP);
         drop(kept);

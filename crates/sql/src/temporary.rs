@@ -81,20 +81,30 @@ impl Temporary {
 /// The temporary files that a run may have.
 #[derive(Debug)]
 pub(crate) struct Allowance<'a> {
-    place: Option<&'a Temporary>,
+    place: Option<&'a Arc<Temporary>>,
     /// `temp_file_limit` in bytes, if there is one.
     limit: Option<u64>,
     used: Cell<u64>,
 }
 
 impl<'a> Allowance<'a> {
-    pub(crate) fn new(place: Option<&'a Temporary>, limit: Option<u64>) -> Self {
+    pub(crate) fn new(place: Option<&'a Arc<Temporary>>, limit: Option<u64>) -> Self {
         Self { place, limit, used: Cell::new(0) }
     }
 
     /// Whether there are temporary files.
     pub(crate) fn exists(&self) -> bool {
         self.place.is_some()
+    }
+
+    /// A new file that may outlive the run.
+    ///
+    /// # Errors
+    /// 53100 and 58030.
+    pub(crate) fn kept_file(&self) -> Result<KeptFile> {
+        let place = self.place.ok_or_else(|| SqlError::internal("there are no temporary files"))?;
+        let file = place.create().map_err(|error| failed("create", place, &error))?;
+        Ok(KeptFile { place: place.clone(), file, len: 0, limit: self.limit })
     }
 
     /// A new file.
@@ -130,10 +140,7 @@ impl TemporaryFile<'_> {
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let more = bytes.len() as u64;
         let used = self.allowance.used.get() + more;
-        if let Some(limit) = self.allowance.limit.filter(|limit| used > *limit) {
-            let what = format!("temporary file size exceeds temp_file_limit ({}kB)", limit >> 10);
-            return Err(SqlError::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, what));
-        }
+        check_limit(used, self.allowance.limit)?;
         self.place.take(more)?;
         self.allowance.used.set(used);
         let at = self.len;
@@ -155,6 +162,57 @@ impl Drop for TemporaryFile<'_> {
         self.place.used.fetch_sub(self.len, Ordering::Relaxed); // a count
         self.allowance.used.set(self.allowance.used.get().saturating_sub(self.len));
     }
+}
+
+/// A file without a name that outlives the run that has written it.
+#[derive(Debug)]
+pub(crate) struct KeptFile {
+    place: Arc<Temporary>,
+    file: Box<dyn File>,
+    len: u64,
+    /// `temp_file_limit` in bytes, if there is one.
+    limit: Option<u64>,
+}
+
+impl KeptFile {
+    /// Bytes that were written.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Writes at the end.
+    ///
+    /// # Errors
+    /// 53100, 53400 and 58030.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        let more = bytes.len() as u64;
+        check_limit(self.len + more, self.limit)?;
+        self.place.take(more)?;
+        let at = self.len;
+        self.len += more;
+        self.file.write_at(bytes, at).map_err(|error| failed("write", &self.place, &error))
+    }
+
+    /// Reads what was written.
+    ///
+    /// # Errors
+    /// 58030.
+    pub(crate) fn read(&self, to: &mut [u8], at: u64) -> Result<()> {
+        self.file.read_at(to, at).map_err(|error| failed("read", &self.place, &error))
+    }
+}
+
+impl Drop for KeptFile {
+    fn drop(&mut self) {
+        self.place.used.fetch_sub(self.len, Ordering::Relaxed); // a count
+    }
+}
+
+/// 53400: more than `temp_file_limit`.
+fn check_limit(used: u64, limit: Option<u64>) -> Result<()> {
+    let Some(limit) = limit.filter(|limit| used > *limit) else { return Ok(()) };
+    let what = format!("temporary file size exceeds temp_file_limit ({}kB)", limit >> 10);
+    Err(SqlError::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, what))
 }
 
 #[cold]

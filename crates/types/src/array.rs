@@ -122,8 +122,11 @@ impl Array {
         self.values.get(at).unwrap_or(&Value::Null)
     }
 
-    /// The same elements as an array of another element type.
-    pub(crate) fn map(&self, element: Type, f: impl FnMut(&Value) -> Result<Value>) -> Result<Self> {
+    /// Its elements as those of an array of another element type.
+    ///
+    /// # Errors
+    /// The first one of `f`.
+    pub fn map(&self, element: Type, f: impl FnMut(&Value) -> Result<Value>) -> Result<Self> {
         let element = element.value_type();
         let values = self.values.iter().map(f).collect::<Result<_>>()?;
         Ok(Self { element, dims: self.dims.clone(), values })

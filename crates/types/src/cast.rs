@@ -153,6 +153,11 @@ impl Cast {
             && (self.to.typmod < 0 || self.to.typmod == self.from.typmod && self.from.same(self.to))
     }
 
+    /// Whether it is one that no function stands behind: the values are the same, or are printed and read.
+    pub fn needs_no_code(&self) -> bool {
+        matches!(self.how, How::Same | How::Text)
+    }
+
     /// Casts a value.
     ///
     /// # Errors

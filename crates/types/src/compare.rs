@@ -118,6 +118,44 @@ impl PartialEq for Value {
 
 impl Eq for Value {}
 
+impl Value {
+    /// Whether it is the same in every detail: equal values may differ, as `1.0` and `1.00` do, and `0` and `-0`.
+    pub fn is_identical(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Float4(a), Self::Float4(b)) => a.to_bits() == b.to_bits(),
+            (Self::Float8(a), Self::Float8(b)) => a.to_bits() == b.to_bits(),
+            (Self::Numeric(a), Self::Numeric(b)) => a == b && a.scale() == b.scale(),
+            (Self::Interval(a), Self::Interval(b)) => {
+                (a.months, a.days, a.micros) == (b.months, b.days, b.micros)
+            }
+            (Self::Array(a), Self::Array(b)) => {
+                self == other && a.values().iter().zip(b.values()).all(|(a, b)| a.is_identical(b))
+            }
+            (Self::Record(a), Self::Record(b)) => {
+                self == other && a.values().iter().zip(b.values()).all(|(a, b)| a.is_identical(b))
+            }
+            (Self::Range(a), Self::Range(b)) => {
+                let (mut first, mut second) = (Vec::new(), Vec::new());
+                a.write_binary(&mut first);
+                b.write_binary(&mut second);
+                self == other && first == second
+            }
+            (Self::Jsonb(a), Self::Jsonb(b)) => {
+                let (mut first, mut second) = (Vec::new(), Vec::new());
+                a.write_stored(&mut first);
+                b.write_stored(&mut second);
+                self == other && first == second
+            }
+            _ => self == other,
+        }
+    }
+
+    /// Whether all values are the same in every detail as the others.
+    pub fn are_identical(these: &[Self], others: &[Self]) -> bool {
+        these.len() == others.len() && these.iter().zip(others).all(|(a, b)| a.is_identical(b))
+    }
+}
+
 impl Hash for Value {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u8(rank(self));

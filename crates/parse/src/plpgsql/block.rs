@@ -46,15 +46,15 @@ impl<'a> Parser<'a> {
     }
 
     /// What lines in front of the block say that begin with `#`.
-    pub(super) fn options(&mut self) -> Result<NameConflicts> {
-        let mut conflicts = NameConflicts::Refused;
+    pub(super) fn options(&mut self) -> Result<Option<NameConflicts>> {
+        let mut conflicts = None;
         while self.at.accept_sign("#") {
             let option = self.at.name()?;
             let value = self.at.name()?;
             conflicts = match (option.as_str(), value.as_str()) {
-                ("variable_conflict", "error") => NameConflicts::Refused,
-                ("variable_conflict", "use_column") => NameConflicts::Column,
-                ("variable_conflict", "use_variable") => NameConflicts::Variable,
+                ("variable_conflict", "error") => Some(NameConflicts::Refused),
+                ("variable_conflict", "use_column") => Some(NameConflicts::Column),
+                ("variable_conflict", "use_variable") => Some(NameConflicts::Variable),
                 ("print_strict_params", "on" | "off") => conflicts,
                 _ => {
                     let what = format!("unrecognized option \"{option} {value}\"");

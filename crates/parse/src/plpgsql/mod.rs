@@ -30,8 +30,8 @@ pub struct Program {
     pub scopes: Vec<Scope>,
     /// How many pieces of SQL are in it: each has a number of its own.
     pub pieces: usize,
-    /// What a name means that is a column's and a variable's.
-    pub conflicts: NameConflicts,
+    /// What a name means that is a column's and a variable's, if the body says it.
+    pub conflicts: Option<NameConflicts>,
 }
 
 /// What a name means that is a column's and a variable's.

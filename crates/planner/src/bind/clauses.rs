@@ -11,6 +11,7 @@ use crate::plan::expr::Expr;
 use crate::plan::{Aggregate, SetItem, Slot, SortKey, Window};
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{Distinct, Expr as Ast, GroupByExpr, OrderByExpr, Select};
+use std::collections::HashSet;
 
 /// What a SELECT makes of the rows of its tables.
 pub(super) struct Clauses {
@@ -71,9 +72,15 @@ impl Binder<'_> {
         let (order, computed) = self.computed(&mut output, order, distinct);
         let Grouping { aggregates, calls, .. } = self.scope().grouping.take().unwrap_or_default();
         let windows = self.scope().windows.take().unwrap_or_default();
-        if groups.keys.iter().any(|group| reads_any(group, &windows)) {
+        if groups.keys.iter().any(|group| reads_any(group, windows.iter().map(|window| window.slot))) {
             let what = "window functions are not allowed in GROUP BY";
             return Err(SqlError::new(SqlState::WINDOWING_ERROR, what));
+        }
+        // a key that is a column of the result, by its number or its name
+        if groups.keys.iter().any(|group| reads_any(group, aggregates.iter().map(|aggregate| aggregate.slot)))
+        {
+            let what = "aggregate functions are not allowed in GROUP BY";
+            return Err(SqlError::new(SqlState::GROUPING_ERROR, what));
         }
         if !aggregates.is_empty() && self.scope().recursive {
             let what = "aggregate functions are not allowed in a recursive query's recursive term";
@@ -181,11 +188,39 @@ impl Clauses {
             && self.distinct_on.is_none()
     }
 
+    /// Whether there is nothing but WHERE, and a select list that may be computed wherever its rows are.
+    pub(super) fn only_filter(&self) -> bool {
+        self.only_filter_and_group()
+            && !self.is_grouped()
+            && self.order.is_empty()
+            && !self.output.iter().any(|output| output.expr.has_volatile())
+    }
+
+    /// The slots of rows that conditions on the result may read before these are grouped, and before window functions
+    /// see them: keys of all groups and partitions. None where the result is ordered, or has the first of several rows.
+    pub(super) fn pushable(&self, input: &HashSet<Slot>) -> HashSet<Slot> {
+        if self.has_several_groupings() || !self.order.is_empty() || self.distinct_on.is_some() {
+            return HashSet::new();
+        }
+        fn plain(exprs: &[Expr]) -> HashSet<Slot> {
+            exprs
+                .iter()
+                .filter_map(|expr| if let Expr::Slot(slot) = expr { Some(*slot) } else { None })
+                .collect()
+        }
+        let mut slots = if self.is_grouped() { plain(&self.groups.keys) } else { input.clone() };
+        for window in &self.windows {
+            let partition = plain(&window.partition);
+            slots.retain(|slot| partition.contains(slot));
+        }
+        slots
+    }
+
     /// What there is that the rows cannot be locked with.
     pub(super) fn shape(&self) -> Shape {
         Shape {
             distinct: self.distinct || self.distinct_on.is_some(),
-            groups: !self.groups.keys.is_empty(),
+            groups: !self.groups.keys.is_empty() || self.groups.sets.is_some(),
             having: self.having.is_some(),
             aggregates: !self.aggregates.is_empty(),
             windows: !self.windows.is_empty(),
@@ -307,8 +342,8 @@ pub(super) fn is_distinct(select: &Select) -> bool {
 }
 
 /// Whether an expression reads what a window function returns.
-fn reads_any(expr: &Expr, windows: &[Window]) -> bool {
+fn reads_any(expr: &Expr, of: impl Iterator<Item = Slot> + Clone) -> bool {
     let mut found = false;
-    expr.slots(&mut |slot| found |= windows.iter().any(|window| window.slot == slot));
+    expr.slots(&mut |slot| found |= of.clone().any(|other| other == slot));
     found
 }

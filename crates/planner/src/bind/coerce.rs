@@ -1,13 +1,13 @@
 //! Values become those of another type, as far as the context allows.
 
-use super::expr::is_reg;
+use super::expr::{is_named, is_reg};
 use super::{Binder, Typed};
 use crate::functions::ScalarFn;
 use crate::plan::expr::Expr;
 use scaledb_types::cast::{Context, find_cast, no_cast};
 use scaledb_types::func::{common_type, resolve_operator};
 use scaledb_types::weight;
-use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Base, Category, Result, SqlError, SqlState, Type, Value};
 
 impl Binder<'_> {
     /// Makes an expression one of a type.
@@ -25,7 +25,7 @@ impl Binder<'_> {
             match typed.expr {
                 Expr::Const(Value::Null) => return Ok(Typed::new(typed.expr, to)),
                 Expr::Const(Value::Text(text)) if to.base != Base::Unknown => {
-                    if is_reg(to) && !text.starts_with(|c: char| c.is_ascii_digit()) {
+                    if is_named(to) && !text.starts_with(|c: char| c.is_ascii_digit()) {
                         return self.session_cast(Typed::constant(Value::Text(text), Type::TEXT), to);
                     }
                     // the fields of an interval's type say what a number without a unit is
@@ -62,6 +62,12 @@ impl Binder<'_> {
         let Some(cast) = find_cast(typed.ty, to, context) else {
             return Err(no_cast(from, to));
         };
+        let is_string = |ty: Type| ty.category() == Category::String || ty.array && is_string_array(ty);
+        if typed.ty.array && is_named(typed.ty) && is_string(to)
+            || to.array && is_named(to) && is_string(typed.ty)
+        {
+            return self.session_cast(typed, to);
+        }
         if cast.is_noop() {
             return Ok(Typed::new(typed.expr, to));
         }
@@ -154,6 +160,11 @@ impl Binder<'_> {
         let right = self.coerce(right, ty, Context::Implicit)?.expr;
         Ok((left, right))
     }
+}
+
+/// Whether it is the type of arrays of texts.
+fn is_string_array(ty: Type) -> bool {
+    ty.element().is_some_and(|element| element.category() == Category::String)
 }
 
 /// The type that values of two types are compared as.

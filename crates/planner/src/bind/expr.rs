@@ -157,6 +157,11 @@ impl Binder<'_> {
 
     /// `CAST (x AS t)`, `x::t`.
     fn cast(&mut self, expr: &Ast, ty: Type) -> Result<Typed> {
+        // what a domain over arrays demands is asked of the whole array
+        if ty.array && ty.as_domain().is_some() && !is_empty_array(expr) {
+            let typed = self.cast(expr, ty.without_domain())?;
+            return self.coerce(typed, ty, Context::Explicit);
+        }
         if ty.array && is_empty_array(expr) {
             return self.coerce(Typed::constant(Value::text("{}"), Type::UNKNOWN), ty, Context::Explicit);
         }
@@ -255,9 +260,9 @@ impl Binder<'_> {
     }
 }
 
-/// Types of oids that print as names.
+/// Types of oids that print as names, and arrays of them.
 pub fn is_named(ty: Type) -> bool {
-    is_reg(ty)
+    is_reg(Type { array: false, ..ty })
 }
 
 /// Whether it is `ARRAY[]`.

@@ -6,7 +6,7 @@ use super::with::{Reading, Stage};
 use super::{Binder, CteDef, Typed, unsupported};
 use crate::functions::{SetFn, of_records};
 use crate::plan::expr::Expr;
-use crate::plan::joins::{Held, Leaf, Tree};
+use crate::plan::joins::{Derived, Held, Leaf, Open, Tree};
 use crate::plan::window::{Frame, OwnFn, Window, WindowFn};
 use crate::plan::{Computed, Label, Node, SetCall, SetItem, Slot};
 use scaledb_catalog::{Relation, ViewDesc};
@@ -237,19 +237,21 @@ impl Binder<'_> {
                 let alias_name = alias.as_ref().map_or_else(String::new, |alias| fold(&alias.name));
                 self.inherited = self.locking.within(&alias_name);
                 self.lifts = !self.inherited.is_empty();
+                self.pulled = self.inherited.is_empty();
                 let locked = self.locking.count();
                 let bound = self.deeper(|binder| binder.query_in_scope(subquery));
                 if let Some(hidden) = hidden {
                     let scope = self.scope();
                     (scope.tables, scope.merges) = hidden;
                 }
-                let (bound, outer) = bound?;
+                let (mut bound, outer) = bound?;
+                let (rows, open) = (bound.rows.take(), bound.open.take());
                 let (node, columns) = self.open_columns(bound, &outer);
                 let mut slots: Vec<Slot> = Vec::new();
                 columns.iter().for_each(|column| self.carry(column.slot, &mut slots));
                 self.locking.carry_from(locked, &mut slots);
                 self.add_table(None, alias.as_ref(), "", columns)?;
-                Tree::Leaf(Leaf::lateral(node, slots, outer))
+                tree_of(rows, open, node, slots, outer)
             }
             TableFactor::NestedJoin { table_with_joins, alias } => {
                 let (tree, tables) = self.joined(table_with_joins)?;
@@ -359,20 +361,27 @@ impl Binder<'_> {
                 let alias_name = alias.map_or_else(|| name.clone(), |alias| fold(&alias.name));
                 self.inherited = self.locking.within(&alias_name);
                 self.lifts = !self.inherited.is_empty();
+                self.pulled = self.inherited.is_empty();
                 let locked = self.locking.count();
                 let by = self.reader_behind(&view);
                 let bound =
                     self.within_view(&view, by, |binder| binder.deeper(|binder| binder.query(&query)));
-                let (node, mut columns) = self.open_columns(bound?, &[]);
+                let mut bound = bound?;
+                let (rows, open) = (bound.rows.take(), bound.open.take());
+                let (node, mut columns) = self.open_columns(bound, &[]);
                 for (column, (name, ..)) in columns.iter_mut().zip(&view.columns) {
                     column.name.clone_from(name);
                 }
-                // another view shows what this one had when that was made: new columns stand behind
-                if let Some(&(_, end)) = self.known_columns.iter().find(|(of, _)| *of == view.oid) {
-                    columns.truncate(usize::from(end.unsigned_abs()) - 1);
-                }
                 let mut slots = columns.iter().map(|column| column.slot).collect();
-                let numbered = columns.iter().zip(1..).map(|(column, number)| (number, column.slot));
+                // another view shows what this one had when that was made: new columns stand behind
+                let later = match self.known_columns.iter().find(|(of, _)| *of == view.oid) {
+                    Some(&(_, end)) => {
+                        columns.split_off(columns.len().min(usize::from(end.unsigned_abs()) - 1))
+                    }
+                    None => Vec::new(),
+                };
+                let all = columns.iter().chain(&later);
+                let numbered = all.zip(1..).map(|(column, number)| (number, column.slot));
                 let number = self.reads_relation(&Relation::View(view.clone()), numbered);
                 self.locks_relation(number, &alias_name);
                 self.locking.carry_from(locked, &mut slots);
@@ -381,8 +390,9 @@ impl Binder<'_> {
                 if let Some(table) = self.scope().tables.last_mut() {
                     table.view = table.own.then_some(view.oid);
                     table.own = false;
+                    table.with_later(later);
                 }
-                Ok(Tree::Leaf(Leaf::other(node, slots)))
+                Ok(tree_of(rows, open, node, slots, Vec::new()))
             }
             Some(Relation::Sequence(sequence)) => {
                 self.note_relation(object, sequence.oid, alias.is_some());
@@ -404,9 +414,10 @@ impl Binder<'_> {
         }
     }
 
-    /// Whose privileges count in the query of a view: what the view reads, its owner may read.
+    /// Whose privileges count in the query of a view: what the view reads, its owner may read; or, behind a view of its
+    /// invoker, the role that runs the statement, even if another view is around it.
     pub(super) fn reader_behind(&self, view: &ViewDesc) -> Option<u32> {
-        if view.security_invoker { self.uses.by() } else { Some(self.catalog.owner_of(view.oid)) }
+        (view.security_invoker != Some(true)).then(|| self.catalog.owner_of(view.oid))
     }
 
     /// Binds something of a view, which sees neither the query around it nor its parameters, for a reader.
@@ -741,4 +752,20 @@ fn no_alias(query: &sqlparser::ast::Query) -> SqlError {
     };
     SqlError::new(SqlState::SYNTAX_ERROR, format!("{what} in FROM must have an alias"))
         .hint(format!("For example, FROM ({form} ...) [AS] foo."))
+}
+
+/// A query in FROM, with the slots of its columns: its tables and what is computed of their rows, if these are planned
+/// together with others; else its plan.
+fn tree_of(
+    rows: Option<(Tree, Vec<Expr>)>,
+    open: Option<Box<Open>>,
+    node: Node,
+    slots: Vec<Slot>,
+    outer: Vec<Slot>,
+) -> Tree {
+    let Some((tree, conditions)) = rows else {
+        return Tree::Leaf(Leaf { open, ..Leaf::lateral(node, slots, outer) });
+    };
+    let exprs = if let Node::Project { exprs, .. } = node { exprs } else { Vec::new() };
+    Tree::Derived(Box::new(Derived { tree, conditions, exprs, outer }))
 }

@@ -11,7 +11,7 @@ use crate::plan::expr::{Ask, Expr};
 use crate::plan::window::OwnFn;
 use crate::plan::{Aggregate, SetItem, SortKey};
 use scaledb_types::cast::{Context, find_cast};
-use scaledb_types::func::{named_parameters, resolve_function, resolve_operator};
+use scaledb_types::func::{functions_named, named_parameters, resolve_function, resolve_operator};
 use scaledb_types::{Base, Fields, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
@@ -153,6 +153,9 @@ impl Binder<'_> {
             return Ok(typed);
         }
         let args = if list.iter().any(|arg| matches!(arg, FunctionArg::Named { .. })) {
+            if !is_known(&name) {
+                return Err(self.no_such_call(&function.name, list)?);
+            }
             self.named_args(&name, list)?
         } else {
             self.args(list)?
@@ -166,7 +169,11 @@ impl Binder<'_> {
         if let Some(own) = OwnFn::named(&name) {
             return Err(super::window::without_over(own));
         }
-        self.call_typed(&name, args)
+        let of_row = matches!(args[..], [Typed { ty: Type { base: Base::Record, .. }, .. }]);
+        self.call_typed(&name, args).or_else(|error| match error.code() {
+            SqlState::UNDEFINED_FUNCTION if of_row => self.field_called(&function.name, list).ok_or(error),
+            _ => Err(error),
+        })
     }
 
     /// What is wrong with a call that only aggregates may have the form of: there is no such function, or it is none.
@@ -378,6 +385,9 @@ impl Binder<'_> {
     /// A call of a function that is not an aggregate.
     pub fn call_typed(&mut self, name: &str, mut args: Vec<Typed>) -> Result<Typed> {
         match name {
+            "coalesce" | "greatest" | "least" if args.is_empty() => {
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at or near \")\""));
+            }
             "coalesce" => {
                 let (exprs, ty) = self.unify(args, "COALESCE")?;
                 return Ok(Typed::new(Expr::Coalesce(exprs), ty));
@@ -415,26 +425,22 @@ impl Binder<'_> {
             self.volatile += usize::from(!function.is_stable());
             return Ok(Typed::new(Expr::Session(Box::new((function.clone(), exprs))), function.result()));
         }
-        if name.contains("json") || matches!(name, "concat" | "concat_ws" | "format") {
+        if name.contains("json") || matches!(name, "concat" | "concat_ws" | "format" | "array_to_string") {
             args = self.printed(args)?;
+        }
+        if let ("pg_typeof", [Typed { expr: Expr::Const(_), ty }]) = (name, &args[..])
+            && ty.base == Base::Unknown
+        {
+            return Ok(Typed::constant(Value::Oid(Type::UNKNOWN.oid()), Type::REGTYPE));
+        }
+        if let Some(cast) = self.type_call(name, &args)? {
+            return Ok(cast);
         }
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
         match resolve_function(name, &types) {
             Ok(resolved) => self.resolved(resolved, args),
-            Err(error) => {
-                // a type's name is a function that casts to it
-                if args.len() == 1
-                    && error.code() == SqlState::UNDEFINED_FUNCTION
-                    && let Some(ty) = Type::by_typname(name).or_else(|| self.own_type_named(name))
-                    && let Some(arg) = args.pop()
-                {
-                    return self.coerce(arg, ty, Context::Explicit).map_err(|own| match own.code() {
-                        SqlState::CANNOT_COERCE => error,
-                        _ => own,
-                    });
-                }
-                Err(error)
-            }
+            Err(error) if error.code() == SqlState::UNDEFINED_FUNCTION => self.cast_called(name, args, error),
+            Err(error) => Err(error),
         }
     }
 
@@ -774,6 +780,16 @@ fn not_unique(name: &str, types: &[Type]) -> SqlError {
     let what = format!("function {name}({}) is not unique", types.join(", "));
     SqlError::new(SqlState::AMBIGUOUS_FUNCTION, what)
         .hint("Could not choose a best candidate function. You might need to add explicit type casts.")
+}
+
+/// Whether the system has a function of a name.
+fn is_known(name: &str) -> bool {
+    named_parameters(name).is_some()
+        || !functions_named(name).is_empty()
+        || functions::returns_set(name)
+        || functions::is_aggregate(name)
+        || functions::SessionFn::is_named(name)
+        || OwnFn::named(name).is_some()
 }
 
 /// 42883.

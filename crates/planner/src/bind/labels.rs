@@ -24,6 +24,9 @@ fn own_name(ast: &Ast, first: &FirstNames) -> Option<(String, bool)> {
     let strong = |name: &str| Some((name.to_owned(), true));
     match ast {
         Ast::Identifier(ident) => Some((fold(ident), true)),
+        Ast::QualifiedWildcard(name, _) => {
+            name.0.last().and_then(|part| part.as_ident()).map(|name| (fold(name), true))
+        }
         Ast::CompoundIdentifier(parts) => parts.last().map(|part| (fold(part), true)),
         Ast::Function(function) => {
             function.name.0.last().and_then(|part| part.as_ident()).map(|name| (fold(name), true))

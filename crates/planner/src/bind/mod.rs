@@ -32,6 +32,7 @@ mod special_call;
 mod stars;
 mod subquery;
 mod tail;
+mod type_call;
 pub mod updatable;
 pub mod variables;
 mod variadic;
@@ -42,6 +43,7 @@ mod with;
 use crate::optimize::Statement;
 use crate::optimize::prepare::prepare;
 use crate::plan::expr::Expr;
+use crate::plan::joins::{Open, Tree};
 use crate::plan::statistics::TableStatistics;
 use crate::plan::{BoundTable, Computed, ForeignKey, Kind, Node, Plan, Slot};
 use names::Naming;
@@ -116,11 +118,16 @@ pub struct Bound {
     pub output: Vec<Output>,
     /// How to find its rows by what it compares with its surroundings.
     pub lookup: Option<crate::plan::expr::Lookup>,
+    /// Its tables and the conditions on them, if whoever reads it in FROM plans them together with others: there is no
+    /// node then.
+    pub rows: Option<(Tree, Vec<Expr>)>,
+    /// What of it whoever reads it in FROM plans, with conditions from there: its place is at the bottom of the node.
+    pub open: Option<Box<Open>>,
 }
 
 impl Bound {
     pub fn new(node: Node, output: Vec<Output>) -> Self {
-        Self { node, output, lookup: None }
+        Self { node, output, lookup: None, rows: None, open: None }
     }
 }
 
@@ -215,6 +222,8 @@ pub struct Binder<'b> {
     pub inherited: Vec<lock::Clause>,
     /// Whether that one does the locking, so that only rows that come out of it are locked.
     pub lifts: bool,
+    /// Whether the query that is bound next may leave its tables to the query around it.
+    pub pulled: bool,
     /// What the statement uses, which it needs privileges for.
     pub uses: privileges::Uses,
     /// The strongest lock of rows in the statement.
@@ -292,6 +301,7 @@ impl<'b> Binder<'b> {
             locking: lock::Locking::default(),
             inherited: Vec::new(),
             lifts: false,
+            pulled: false,
             uses: privileges::Uses::default(),
             locks: None,
             wants_values: false,

@@ -35,6 +35,7 @@ impl Binder<'_> {
         let visible = self.ctes.len();
         // what is said about this query is not said about those in its WITH
         let around = (std::mem::take(&mut self.inherited), std::mem::take(&mut self.lifts));
+        let pulled = std::mem::take(&mut self.pulled) && query.with.is_none();
         let may_write = std::mem::take(&mut self.may_write);
         let leaves_open = std::mem::take(&mut self.leaves_open);
         if let (Some(with), SetExpr::Merge(_)) = (&query.with, &*query.body)
@@ -49,6 +50,7 @@ impl Binder<'_> {
         }
         .inspect_err(|_| self.ctes.truncate(visible))?;
         (self.inherited, self.lifts) = around;
+        self.pulled = pulled;
         let tail = tail_of(query)?;
         self.may_write = may_write;
         self.leaves_open = leaves_open;
@@ -88,6 +90,8 @@ impl Binder<'_> {
         clauses.append(&mut self.inherited);
         let part = !tail.order.is_empty() || tail.limit.is_some() || tail.offset.is_some();
         self.lifts &= tail.locks.is_empty() && !part;
+        let reads = matches!(body, SetExpr::Select(_) | SetExpr::Query(_) | SetExpr::SetOperation { .. });
+        self.pulled &= reads && tail.locks.is_empty() && !part;
         match body {
             SetExpr::Select(_) | SetExpr::Query(_) => self.inherited = clauses,
             SetExpr::SetOperation { .. } => lock::refuse(&clauses, "UNION/INTERSECT/EXCEPT")?,

@@ -144,17 +144,20 @@ impl Binder<'_> {
             }
             let to = self.type_of_parameter(parameter.type_oid)?;
             let arg = match from {
-                Some(at) => args[at].clone(),
-                None => self.default_of(parameter.default.as_deref().unwrap_or("NULL"))?,
+                Some(at) => self.coerce(args[at].clone(), to, Context::Implicit)?,
+                None => {
+                    let default = self.default_of(parameter.default.as_deref().unwrap_or("NULL"))?;
+                    self.coerce(default, to, Context::Assignment)?
+                }
             };
-            exprs.push(self.coerce(arg, to, Context::Implicit)?.expr);
+            exprs.push(arg.expr);
         }
         self.volatile += usize::from(desc.volatility == scaledb_catalog::Volatility::Volatile);
         Ok(Some((desc, exprs)))
     }
 
     /// 42883 for a call with arguments that have names.
-    fn no_such_call(&mut self, name: &ObjectName, list: &[FunctionArg]) -> Result<SqlError> {
+    pub(super) fn no_such_call(&mut self, name: &ObjectName, list: &[FunctionArg]) -> Result<SqlError> {
         let given = self.given_args(list)?;
         let placed = given.placed.iter().map(|arg| arg.ty.sql_name());
         let named = given.named.iter().map(|(name, arg)| format!("{name} => {}", arg.ty.sql_name()));
@@ -350,6 +353,13 @@ impl Binder<'_> {
         let types: Vec<String> = given.placed.iter().map(|arg| arg.ty.sql_name()).collect();
         let (schema, name) = split(&function.name)?;
         let shown = super::names::shown(schema.as_deref(), &name);
+        let of_system = schema.as_deref().is_none_or(|schema| schema == "pg_catalog");
+        if of_system && given.named.is_empty() && self.call_typed(&name, given.placed).is_ok() {
+            let what = format!("{name}({}) is not a procedure", types.join(", "));
+            return Err(
+                SqlError::new(SqlState::WRONG_OBJECT_TYPE, what).hint("To call a function, use SELECT.")
+            );
+        }
         let what = format!("procedure {shown}({}) does not exist", types.join(", "));
         Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, what)
             .hint("No procedure matches the given name and argument types. You might need to add explicit type casts."))

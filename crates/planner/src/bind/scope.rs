@@ -55,6 +55,8 @@ pub struct ScopeTable {
     pub own: bool,
     /// The view that it is, if its columns have their own names.
     pub view: Option<u32>,
+    /// Columns of a view that are newer than the view whose query reads it: its whole row has them, behind the others.
+    pub later: Vec<ScopeColumn>,
     /// What the fields of its row are called, where its columns are called otherwise here: a row of a table has the
     /// names of the table.
     pub row_names: Option<Vec<String>>,
@@ -128,6 +130,14 @@ pub struct Scope {
 }
 
 impl ScopeTable {
+    /// Has these newer columns, too.
+    pub fn with_later(&mut self, later: Vec<ScopeColumn>) {
+        if let Some(names) = &mut self.row_names {
+            names.extend(later.iter().map(|column| column.name.clone()));
+        }
+        self.later = later;
+    }
+
     /// All columns that have names.
     pub fn named(&self) -> impl Iterator<Item = &ScopeColumn> {
         self.columns.iter().chain(&self.system)

@@ -15,7 +15,7 @@ use super::{Binder, Bound, unsupported};
 use crate::optimize::decorrelate::Apart;
 use crate::optimize::{self, Asked};
 use crate::plan::expr::Expr;
-use crate::plan::joins::Tree;
+use crate::plan::joins::{Open, OpenPart, Tree};
 use crate::plan::{Aggregate, Node, SetItem, Sets, Slot, SortKey};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use sqlparser::ast::Select;
@@ -31,6 +31,7 @@ impl Binder<'_> {
         // what is compared has a type
         let decided = !std::mem::take(&mut self.leaves_open) || is_distinct(select);
         let lifts = std::mem::take(&mut self.lifts);
+        let pulled = std::mem::take(&mut self.pulled);
         let volatile = self.volatile;
         self.scope().rows_there = Some(Vec::new());
         let (mut tree, locking) = self.tables_of(select)?;
@@ -52,7 +53,14 @@ impl Binder<'_> {
             input.insert(there);
         }
         locking.check_shape(clauses.shape())?;
+        if pulled && locking.count() == 0 && clauses.only_filter() {
+            return Ok(Bound { rows: Some((tree, conditions)), ..Bound::new(Node::Result, clauses.output) });
+        }
         conditions.extend(clauses.take_row_conditions());
+        let pushable = match pulled && locking.count() == 0 && !tail.is_limited() {
+            true => clauses.pushable(&input),
+            false => HashSet::new(),
+        };
         let correlated = self.scopes.len() > 1 && !self.scope().outer.is_empty() && self.volatile == volatile;
         let mut apart = None;
         if correlated && locking.count() == 0 && !tail.is_limited() && clauses.only_filter_and_group() {
@@ -68,7 +76,14 @@ impl Binder<'_> {
         }
         let ties = slots_of_ties(&clauses.order, tail);
         let asked = asked(&clauses, tail);
-        let optimize::Rows { mut node, mut sorted } = optimize::rows(self, tree, conditions, &asked);
+        let mut open = None;
+        let optimize::Rows { mut node, mut sorted } = match pushable.is_empty() {
+            true => optimize::rows(self, tree, conditions, &asked),
+            false => {
+                open = Some(Box::new(Open { pushable, part: OpenPart::Rows(Box::new(tree), conditions) }));
+                optimize::Rows { node: Node::Result, sorted: false }
+            }
+        };
         if clauses.is_grouped() {
             let sets = clauses.take_grouped_sets();
             input.extend(sets.iter().flat_map(|set| set.made()));
@@ -112,7 +127,7 @@ impl Binder<'_> {
         }
         let exprs: Vec<&Expr> = clauses.output.iter().map(|output| &output.expr).collect();
         let lookup = apart.and_then(|apart| apart.lookup(self, &exprs));
-        self.limited(Bound { lookup, ..Bound::new(node, clauses.output) }, tail, ties)
+        self.limited(Bound { lookup, open, ..Bound::new(node, clauses.output) }, tail, ties)
     }
 
     /// FROM, and which of its tables' rows are to be locked.
@@ -264,7 +279,7 @@ fn distinct_on_node(input: Node, on: Vec<Expr>, order: Vec<SortKey>) -> Node {
 }
 
 /// Calls set-returning functions; those whose arguments are results of others after these.
-fn set_nodes(mut node: Node, mut sets: Vec<SetItem>) -> Node {
+pub(super) fn set_nodes(mut node: Node, mut sets: Vec<SetItem>) -> Node {
     while !sets.is_empty() {
         let made: Vec<Slot> = sets.iter().flat_map(|set| set.made()).copied().collect();
         let (later, now): (Vec<SetItem>, Vec<SetItem>) = sets.into_iter().partition(|set| {

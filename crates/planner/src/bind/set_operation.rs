@@ -5,6 +5,7 @@ use super::scope::Scope;
 use super::tail::Tail;
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::plan::expr::Expr;
+use crate::plan::joins::{Derived, Open, OpenPart, Tree};
 use crate::plan::{Node, SetKind, Slot};
 use scaledb_types::cast::Context;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -25,12 +26,14 @@ impl Binder<'_> {
         };
         let what = set_word(op);
         let mut sides = Vec::new();
+        let pulled = std::mem::take(&mut self.pulled);
         let references = self.recursive_references.len();
         for side in [left, right] {
             let here = self.recursive_references.len();
             self.scopes.push(Scope::default());
             // the other side decides what a literal is
             self.leaves_open = true;
+            self.pulled = pulled;
             let bound = self.set_expr(side, Tail::default());
             self.leaves_open = false;
             let scope = self.scopes.pop().unwrap_or_default();
@@ -85,16 +88,25 @@ impl Binder<'_> {
         }
         // the rows of both are those of the union: a column that is not read there is read nowhere
         let appends = matches!(op, SetOperator::Union) && all;
-        let mut side = |bound: Bound| {
+        let mut side = |mut bound: Bound| {
+            let (rows, open) = (bound.rows.take(), bound.open.take());
             let (node, columns) =
                 if appends { self.open_columns(bound, &[]) } else { self.slots_of(bound, &[]) };
-            (node, columns.iter().map(|column| column.slot).collect::<Vec<Slot>>())
+            let slots = columns.iter().map(|column| column.slot).collect::<Vec<Slot>>();
+            match rows {
+                Some(rows) => ((Node::Result, slots), Some(Box::new(open_rows(rows, node)))),
+                None => ((node, slots), open),
+            }
         };
-        let (left, right) = (side(left), side(right));
+        let ((left, left_open), (right, right_open)) = (side(left), side(right));
+        let open = (left_open.is_some() || right_open.is_some()).then(|| {
+            let part = OpenPart::Sides([left_open, right_open]);
+            Box::new(Open { pushable: slots.iter().copied().collect(), part })
+        });
         let kind = match (op, all) {
             (SetOperator::Union, true) => {
                 let inputs = vec![left, right];
-                return Ok(Bound::new(Node::Append { inputs, slots }, output));
+                return Ok(Bound { open, ..Bound::new(Node::Append { inputs, slots }, output) });
             }
             (SetOperator::Union, false) => SetKind::Union,
             (SetOperator::Intersect, false) => SetKind::Intersect,
@@ -103,8 +115,23 @@ impl Binder<'_> {
             (_, true) => SetKind::ExceptAll,
         };
         let node = Node::SetOp { kind, left: Box::new(left), right: Box::new(right), slots };
-        Ok(Bound::new(node, output))
+        Ok(Bound { open, ..Bound::new(node, output) })
     }
+}
+
+/// A side whose tables and conditions are known, and what is computed of their rows.
+fn open_rows((tree, conditions): (Tree, Vec<Expr>), node: Node) -> Open {
+    let tree = match node {
+        Node::Project { exprs, .. } => {
+            let mut derived = Derived { tree, conditions: Vec::new(), exprs, outer: Vec::new() };
+            derived.outer = derived.reads_around();
+            Tree::Derived(Box::new(derived))
+        }
+        _ => tree,
+    };
+    let mut slots = Vec::new();
+    tree.slots(&mut slots);
+    Open { pushable: slots.into_iter().collect(), part: OpenPart::Rows(Box::new(tree), conditions) }
 }
 
 /// The word for an operation on two queries.

@@ -2,7 +2,7 @@
 //!
 //! A row is a record. Where JSON is made of it, or a field is read, no record is made in between.
 
-use super::expr::is_reg;
+use super::expr::is_named;
 use super::names::fold;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{RowForm, ScalarFn};
@@ -58,8 +58,10 @@ impl Binder<'_> {
     /// # Errors
     /// As [`Binder::session_cast`].
     pub(super) fn printed(&mut self, values: Vec<Typed>) -> Result<Vec<Typed>> {
+        let as_text = |ty: Type| if ty.array { Type::array_of(Base::Text) } else { Type::TEXT };
         let each = values.into_iter();
-        each.map(|v| if is_reg(v.ty) { self.session_cast(v, Type::TEXT) } else { Ok(v) }).collect()
+        each.map(|v| if is_named(v.ty) { self.session_cast(v.clone(), as_text(v.ty)) } else { Ok(v) })
+            .collect()
     }
 
     /// The arguments of a function or an aggregate that takes a row as one of them; `None` if there is none, or it does
@@ -179,7 +181,8 @@ impl Binder<'_> {
         for (level, scope) in self.scopes.iter().enumerate().rev() {
             if let Some(table) = scope.tables.iter().find(|table| table.name == name) {
                 let missing = table.columns.iter().any(|column| scope.missing.contains(&column.slot));
-                found = Some((level, table.columns.clone(), table.row_names.clone(), missing));
+                let columns: Vec<_> = table.columns.iter().chain(&table.later).cloned().collect();
+                found = Some((level, columns, table.row_names.clone(), missing));
                 break;
             }
         }

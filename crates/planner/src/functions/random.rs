@@ -34,6 +34,9 @@ mod tests {
     #[test]
     fn a_seed_makes_the_numbers_that_it_makes_in_postgresql() {
         let mut random = Seeded::new(0.5);
-        assert_eq!([random.next_value(), random.next_value()], [0.985_167_717_534_799_9, 0.825_301_858_027_981]);
+        assert_eq!(
+            [random.next_value(), random.next_value()],
+            [0.985_167_717_534_799_9, 0.825_301_858_027_981]
+        );
     }
 }

@@ -18,6 +18,13 @@ enum Scalar {
         args: Vec<Type>,
         result: Type,
     },
+    /// A function of any number of arguments, the last of which are the elements of an array.
+    Spread {
+        function: &'static Function,
+        args: Vec<Type>,
+        element: Type,
+        result: Type,
+    },
     Cast(Cast),
     /// To a type that may not hold the value: NULL then.
     Narrow(Type),
@@ -90,6 +97,10 @@ impl PartialEq for Scalar {
             (Self::Function { function: f, args: a, .. }, Self::Function { function: g, args: b, .. }) => {
                 std::ptr::eq(*f, *g) && a == b
             }
+            (
+                Self::Spread { function: f, args: a, element: s, .. },
+                Self::Spread { function: g, args: b, element: t, .. },
+            ) => std::ptr::eq(*f, *g) && a == b && s == t,
             (Self::Cast(a), Self::Cast(b)) => a == b,
             (Self::Narrow(a), Self::Narrow(b)) => a == b,
             (Self::Subscript, Self::Subscript) => true,
@@ -117,6 +128,13 @@ impl ScalarFn {
     pub fn new(resolved: Resolved) -> Self {
         let Resolved { function, args, result } = resolved;
         Self(Arc::new(Scalar::Function { function, args, result }))
+    }
+
+    /// A function that takes an array for its last arguments; it was resolved with one element.
+    pub fn spread(resolved: Resolved) -> Self {
+        let Resolved { function, mut args, result } = resolved;
+        let element = args.pop().unwrap_or(Type::TEXT);
+        Self(Arc::new(Scalar::Spread { function, args, element, result }))
     }
 
     pub fn cast(cast: Cast) -> Self {
@@ -172,6 +190,11 @@ impl ScalarFn {
                 _ => format!("({})", args.join(&format!(" {} ", function.name))),
             },
             Scalar::Function { function, .. } => format!("{}({})", function.name, args.join(", ")),
+            Scalar::Spread { function, .. } => match args.split_last() {
+                Some((last, [])) => format!("{}(VARIADIC {last})", function.name),
+                Some((last, first)) => format!("{}({}, VARIADIC {last})", function.name, first.join(", ")),
+                None => format!("{}()", function.name),
+            },
             Scalar::Cast(cast) => format!("({})::{}", args.join(", "), cast.to),
             Scalar::Narrow(_) => args.join(", "),
             Scalar::Subscript => format!("{}[{}]", args[0], args[1..].join("][")),
@@ -229,6 +252,19 @@ impl ScalarFn {
                 }
                 function.call(&Call { env, args: types, result: *result, interrupt }, args)
             }
+            Scalar::Spread { function, args: types, element, result } => {
+                let Some((last, first)) = args.split_last() else { return Ok(Value::Null) };
+                let elements = match last {
+                    Value::Array(array) => array.values(),
+                    // the text is what it is without arguments
+                    _ if function.name == "format" => &[],
+                    _ => return Ok(Value::Null),
+                };
+                let values: Vec<Value> = first.iter().chain(elements).cloned().collect();
+                let repeated = std::iter::repeat_n(element, elements.len());
+                let types: Vec<Type> = types.iter().chain(repeated).copied().collect();
+                function.call(&Call { env, args: &types, result: *result, interrupt }, &values)
+            }
             Scalar::Cast(cast) => cast.apply(&args[0], env),
             Scalar::Narrow(ty) => Ok(narrow(&args[0], *ty)),
             Scalar::Subscript => Ok(subscript(args)),
@@ -253,7 +289,9 @@ impl ScalarFn {
 
     pub fn is_immutable(&self) -> bool {
         match &*self.0 {
-            Scalar::Function { function, .. } => function.volatility == Volatility::Immutable,
+            Scalar::Function { function, .. } | Scalar::Spread { function, .. } => {
+                function.volatility == Volatility::Immutable
+            }
             Scalar::Cast(cast) => !depends_on_session(cast.from) && !depends_on_session(cast.to),
             Scalar::Row(row) => row.form == RowForm::Record,
             _ => true,

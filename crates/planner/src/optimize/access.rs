@@ -93,7 +93,10 @@ impl Planner<'_> {
                     locked,
                 }))
             }
-            (LeafKind::Other(node), _) => node,
+            (LeafKind::Other(node), _) => match leaf.open {
+                Some(open) => self.open(node, *open, conditions, bound),
+                None => node,
+            },
             (LeafKind::Table { .. }, None) => Node::Result,
         };
         let node = match leaf.there {

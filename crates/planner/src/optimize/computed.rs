@@ -42,6 +42,7 @@ fn there(tree: &Tree, out: &mut Vec<Held>) {
         Tree::Inner(parts, _) => parts.iter().for_each(|part| there(part, out)),
         Tree::Left(left, ..) => there(left, out),
         Tree::Full(..) => {}
+        Tree::Derived(derived) => there(&derived.tree, out),
     }
 }
 
@@ -58,6 +59,11 @@ fn within(statement: &mut dyn Statement, tree: &mut Tree) {
             parts.iter_mut().for_each(|part| within(statement, part));
             parts.iter().for_each(|part| there(part, &mut computed));
             on
+        }
+        Tree::Derived(derived) => {
+            within(statement, &mut derived.tree);
+            there(&derived.tree, &mut computed);
+            &mut derived.conditions
         }
         Tree::Left(left, right, on) | Tree::Full(left, right, on) => {
             for side in [left, right] {

@@ -3,7 +3,7 @@
 use super::order::{Condition, Giving, Index, Mask, NEVER, Part, share};
 use super::planner::Planner;
 use crate::plan::expr::{Compare, Expr};
-use crate::plan::joins::Tree;
+use crate::plan::joins::{Open, OpenPart, Tree};
 use crate::plan::statistics::{ColumnStatistics, FEW, TableStatistics};
 use crate::plan::{BoundTable, IndexRef, Node, Slot};
 use std::collections::{HashMap, HashSet};
@@ -45,6 +45,9 @@ impl Planner<'_> {
     pub(super) fn learn(&mut self, tree: &Tree) {
         match tree {
             Tree::Leaf(leaf) => {
+                if let Some(open) = &leaf.open {
+                    self.learn_open(open);
+                }
                 let Some(table) = leaf.scanned() else { return };
                 if let Some(found) = self.statement.statistics(table) {
                     let scan = leaf.number();
@@ -58,6 +61,32 @@ impl Planner<'_> {
                 self.learn(left);
                 self.learn(right);
             }
+            Tree::Derived(derived) => self.learn(&derived.tree),
+        }
+    }
+
+    fn learn_open(&mut self, open: &Open) {
+        match &open.part {
+            OpenPart::Rows(tree, _) => self.learn(tree),
+            OpenPart::Sides(sides) => sides.iter().flatten().for_each(|side| self.learn_open(side)),
+        }
+    }
+
+    /// The rows of what is not planned yet, and what it costs to read them.
+    fn rows_of_open(&self, open: &Open) -> (f64, f64) {
+        match &open.part {
+            OpenPart::Rows(tree, conditions) => {
+                let (rows, cost) = self.rows_of(tree);
+                let share = |rows: f64, condition| rows * self.facts.share(condition);
+                (conditions.iter().fold(rows, share).max(1.0), cost * 2.0)
+            }
+            OpenPart::Sides(sides) => {
+                let sides = sides.iter().map(|side| match side {
+                    Some(open) => self.rows_of_open(open),
+                    None => (UNKNOWN, UNKNOWN * 2.0),
+                });
+                sides.fold((0.0, 0.0), |(rows, cost), (r, c)| (rows + r, cost + c))
+            }
         }
     }
 
@@ -65,6 +94,10 @@ impl Planner<'_> {
     fn rows_of(&self, tree: &Tree) -> (f64, f64) {
         match tree {
             Tree::Leaf(leaf) => match leaf.node() {
+                Some(node) if let Some(open) = &leaf.open => {
+                    let (rows, cost) = self.rows_of_open(open);
+                    (if groups(node) { rows.powf(0.8) } else { rows }, cost)
+                }
                 Some(node) => {
                     let rows = node_rows(node);
                     (rows, rows * 2.0)
@@ -87,6 +120,12 @@ impl Planner<'_> {
             Tree::Full(left, right, _) => {
                 let (left, right) = (self.rows_of(left), self.rows_of(right));
                 (left.0 + right.0, (left.1 + right.1) * 2.0)
+            }
+            Tree::Derived(derived) => {
+                let (rows, cost) = self.rows_of(&derived.tree);
+                let conditions = derived.conditions.iter();
+                let rows = conditions.fold(rows, |rows, condition| rows * self.facts.share(condition));
+                (rows.max(1.0), cost)
             }
         }
     }
@@ -134,7 +173,7 @@ impl Planner<'_> {
             tree.outer(&mut outer);
             let mut part = Part { raw, rows, ..Part::default() };
             part.needs = outer.into_iter().map(place).fold(0, |mask, place| mask | place) & !bit;
-            if let Tree::Leaf(leaf) = tree
+            if let Some(leaf) = tree.leaf()
                 && let Some(table) = leaf.scanned()
             {
                 part.indexes = indexes(table, &leaf.slots, conditions, &needs);
@@ -191,6 +230,17 @@ pub(super) fn rows_read(node: &Node) -> f64 {
         | Node::Materialize { input, .. }
         | Node::WindowAgg { input, .. } => rows_read(input),
         _ => 0.0,
+    }
+}
+
+/// Whether rows are grouped on the way up.
+fn groups(node: &Node) -> bool {
+    match node {
+        Node::Aggregate { .. } | Node::Distinct { .. } => true,
+        Node::Filter { input, .. } | Node::Project { input, .. } | Node::WindowAgg { input, .. } => {
+            groups(input)
+        }
+        _ => false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Statement;
 use super::computed::by_columns;
+use super::pull_up::{Made, replace};
 use crate::plan::expr::{Expr, Test};
 use crate::plan::joins::Held;
 use crate::plan::{Aggregate, SortKey};
@@ -12,6 +13,7 @@ pub(super) fn extreme_of(
     groups: &[Expr],
     aggregates: &[Aggregate],
     computed: &[Held],
+    made: &Made,
 ) -> Option<(SortKey, Expr)> {
     let ([], [aggregate]) = (groups, aggregates) else { return None };
     let descending = match aggregate.function.name() {
@@ -23,11 +25,13 @@ pub(super) fn extreme_of(
     if aggregate.filter.is_some() {
         return None;
     }
+    let mut arg = arg.clone();
+    replace(&mut arg, made);
     let slot = match arg {
-        Expr::Slot(slot) => *slot,
+        Expr::Slot(slot) => slot,
         _ if computed.is_empty() => return None,
         arg => {
-            let Expr::Slot(slot) = by_columns(statement, arg, computed) else { return None };
+            let Expr::Slot(slot) = by_columns(statement, &arg, computed) else { return None };
             statement.note_read(slot);
             slot
         }

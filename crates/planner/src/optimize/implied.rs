@@ -97,21 +97,20 @@ fn is_strict(condition: &Expr, slot: Slot) -> bool {
     }
 }
 
-/// A comparison of a column with values, of which one at least must fulfil it.
-fn compared(condition: &Expr) -> Option<(Slot, Compare, Vec<&Value>)> {
+/// A comparison of an expression with values, of which one at least must fulfil it.
+fn compared(condition: &Expr) -> Option<(&Expr, Compare, Vec<&Value>)> {
     match condition {
         Expr::Compare(op, pair) => match (&pair.0, &pair.1) {
-            (Expr::Slot(slot), Expr::Const(value)) => Some((*slot, *op, vec![value])),
-            (Expr::Const(value), Expr::Slot(slot)) => Some((*slot, op.flip(), vec![value])),
+            (expr, Expr::Const(value)) => Some((expr, *op, vec![value])),
+            (Expr::Const(value), expr) => Some((expr, op.flip(), vec![value])),
             _ => None,
         },
-        Expr::In(value, list) => {
-            let Expr::Slot(slot) = **value else { return None };
+        Expr::In(expr, list) => {
             let values = list.iter().map(|item| match item {
                 Expr::Const(value) => Some(value),
                 _ => None,
             });
-            Some((slot, Compare::Eq, values.collect::<Option<_>>()?))
+            Some((&**expr, Compare::Eq, values.collect::<Option<_>>()?))
         }
         _ => None,
     }
@@ -121,7 +120,8 @@ fn values_imply(condition: &Expr, wanted: &Expr) -> bool {
     let (Some((a, op, given)), Some((b, asked, limits))) = (compared(condition), compared(wanted)) else {
         return false;
     };
-    a == b && given.iter().all(|value| limits.iter().any(|limit| one_implies(op, value, asked, limit)))
+    // the condition of an index has the same value for the same row, always
+    a.same(b) && given.iter().all(|value| limits.iter().any(|limit| one_implies(op, value, asked, limit)))
 }
 
 /// Whether `x op value` implies `x asked limit`.

@@ -10,9 +10,11 @@ pub mod decorrelate;
 mod estimate;
 mod extreme;
 mod implied;
+mod open;
 mod order;
 mod planner;
 pub mod prepare;
+mod pull_up;
 mod range;
 
 use crate::plan::expr::Expr;
@@ -22,6 +24,7 @@ use crate::plan::{Aggregate, BoundTable, Node, Slot, SortKey};
 use extreme::extreme_of;
 pub use implied::implied;
 use planner::{Planner, Wish};
+use pull_up::{Made, pull_up};
 use scaledb_types::Value;
 use std::sync::Arc;
 
@@ -59,20 +62,20 @@ pub struct Rows {
 }
 
 /// Plans the rows of tables under conditions, all of which hold for the rows that come out.
-pub fn rows(
-    statement: &mut dyn Statement,
-    mut tree: Tree,
-    mut conditions: Vec<Expr>,
-    asked: &Asked<'_>,
-) -> Rows {
+pub fn rows(statement: &mut dyn Statement, tree: Tree, mut conditions: Vec<Expr>, asked: &Asked<'_>) -> Rows {
     let Asked { order, groups, few } = *asked;
+    let (mut tree, made) = pull_up(tree, &mut conditions);
+    let mut order = order.to_vec();
+    order.iter_mut().for_each(|key| pull_up::replace(&mut key.expr, &made));
     let computed = computed::replace_all(statement, &mut tree, &mut conditions);
-    let order = &ordered_by(statement, order, &computed)[..];
-    let extreme = groups.and_then(|(keys, aggregates)| extreme_of(statement, keys, aggregates, &computed));
+    let order = &ordered_by(statement, &order, &computed)[..];
+    let extreme =
+        groups.and_then(|(keys, aggregates)| extreme_of(statement, keys, aggregates, &computed, &made));
     let Some((key, there)) = extreme else {
         let mut planner = Planner::new(statement, Wish { order, target: None, few });
         let node = planner.plan(tree, conditions);
-        return Rows { node, sorted: planner.ordered && !order.is_empty() };
+        let sorted = planner.ordered && !order.is_empty();
+        return Rows { node: computed_of(node, made), sorted };
     };
     conditions.push(there);
     let order = std::slice::from_ref(&key);
@@ -82,7 +85,12 @@ pub fn rows(
         let one = Expr::Const(Value::Int8(1));
         node = first_of(node, Some(one), None, Vec::new());
     }
-    Rows { node, sorted: false }
+    Rows { node: computed_of(node, made), sorted: false }
+}
+
+/// What is computed of the rows of an operator.
+fn computed_of(node: Node, exprs: Made) -> Node {
+    if exprs.is_empty() { node } else { Node::Project { input: Box::new(node), exprs } }
 }
 
 /// An order, by columns where they have the values that it is by.
@@ -109,13 +117,9 @@ pub fn first_of(mut node: Node, limit: Option<Expr>, offset: Option<Expr>, ties:
 }
 
 /// Plans the rows that a statement writes: those of the scan of this number, joined to others.
-pub fn written(
-    statement: &mut dyn Statement,
-    mut tree: Tree,
-    mut conditions: Vec<Expr>,
-    scan: usize,
-) -> Node {
+pub fn written(statement: &mut dyn Statement, tree: Tree, mut conditions: Vec<Expr>, scan: usize) -> Node {
+    let (mut tree, made) = pull_up(tree, &mut conditions);
     computed::replace_all(statement, &mut tree, &mut conditions);
     let wish = Wish { order: &[], target: Some(scan), few: false };
-    Planner::new(statement, wish).plan(tree, conditions)
+    computed_of(Planner::new(statement, wish).plan(tree, conditions), made)
 }

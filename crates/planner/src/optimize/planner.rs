@@ -7,7 +7,7 @@ use super::order::{self, Method, Way};
 use crate::plan::depends::Depends;
 use crate::plan::expr::{Compare, Expr};
 use crate::plan::factor;
-use crate::plan::joins::Tree;
+use crate::plan::joins::{Derived, Tree};
 use crate::plan::{HashJoin, JoinKind, NestedLoop, Node, Slot, SortKey};
 use std::collections::HashSet;
 
@@ -120,7 +120,36 @@ impl<'p> Planner<'p> {
                     target: self.wish.target,
                 }))
             }
+            Tree::Derived(derived) => self.derived(*derived, conditions, bound, first),
         }
+    }
+
+    /// Plans a query that stays where it is: conditions that do not read what it computes are checked in it, behind
+    /// its own.
+    fn derived(
+        &mut self,
+        derived: Derived,
+        conditions: &mut Vec<Expr>,
+        bound: &mut HashSet<Slot>,
+        first: bool,
+    ) -> Node {
+        let Derived { tree, conditions: mut own, exprs, .. } = derived;
+        let made: HashSet<Slot> = exprs.iter().map(|(_, slot)| *slot).collect();
+        let reads = |condition: &Expr| {
+            let mut reads = false;
+            condition.slots(&mut |slot| reads |= made.contains(&slot));
+            reads
+        };
+        let (above, within): (Vec<Expr>, Vec<Expr>) = std::mem::take(conditions).into_iter().partition(reads);
+        own.extend(within);
+        let mut node = self.tree(tree, &mut own, bound, first);
+        if !exprs.is_empty() {
+            node = Node::Project { input: Box::new(node), exprs };
+        }
+        bound.extend(made);
+        own.extend(above);
+        *conditions = own;
+        self.apply(node, conditions, bound)
     }
 
     /// Joins the parts of an inner join, the best one next.
@@ -259,8 +288,8 @@ impl<'p> Planner<'p> {
         let mut depends = Vec::new();
         part.outer(&mut depends);
         let lateral = depends.iter().any(|slot| bound.contains(slot));
-        let by_index = match &part {
-            Tree::Leaf(leaf) if method == Method::Loop => {
+        let by_index = match part.leaf() {
+            Some(leaf) if method == Method::Loop => {
                 self.candidate(leaf, &on, bound, false).is_some_and(|c| c.score.1 > 0)
             }
             _ => false,

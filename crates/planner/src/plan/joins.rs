@@ -2,6 +2,7 @@
 
 use super::expr::Expr;
 use super::{BoundTable, Locked, Node, Slot};
+use scaledb_types::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -17,8 +18,28 @@ pub struct Leaf {
     pub partial: Vec<(usize, Expr)>,
     /// Of a table, the expressions whose values it has for its indexes.
     pub computed: Vec<Held>,
+    /// Of a query in FROM, what is left to plan of it.
+    pub open: Option<Box<Open>>,
     /// A slot more, that is true in every row: an outer join that leaves the row out makes it NULL. Few leaves have it.
     pub there: Option<Box<Slot>>,
+}
+
+/// What is left to plan of a query in FROM until the conditions from outside are known: some of them hold of its rows
+/// as well before these are grouped, or put together with others.
+#[derive(Debug)]
+pub struct Open {
+    /// The slots that such conditions may read.
+    pub pushable: HashSet<Slot>,
+    pub part: OpenPart,
+}
+
+/// What is not planned yet: it goes to the bottom of the operators that there are.
+#[derive(Debug)]
+pub enum OpenPart {
+    /// The rows of these tables under these conditions.
+    Rows(Box<Tree>, Vec<Expr>),
+    /// The two sides of a set operation, whose slots conditions read.
+    Sides([Option<Box<Open>>; 2]),
 }
 
 /// An expression whose values a column has.
@@ -41,7 +62,15 @@ impl Leaf {
     /// A table of the engine.
     pub fn table(table: Arc<BoundTable>, alias: String, number: usize, slots: Vec<Slot>) -> Self {
         let kind = LeafKind::Table { table, alias, number, locked: None };
-        Self { kind, slots, outer: Vec::new(), partial: Vec::new(), computed: Vec::new(), there: None }
+        Self {
+            kind,
+            slots,
+            outer: Vec::new(),
+            partial: Vec::new(),
+            computed: Vec::new(),
+            open: None,
+            there: None,
+        }
     }
 
     /// Its rows are locked: the scan fills one slot more, behind those of the columns.
@@ -55,7 +84,15 @@ impl Leaf {
     /// Anything else.
     pub fn other(node: Node, slots: Vec<Slot>) -> Self {
         let kind = LeafKind::Other(node);
-        Self { kind, slots, outer: Vec::new(), partial: Vec::new(), computed: Vec::new(), there: None }
+        Self {
+            kind,
+            slots,
+            outer: Vec::new(),
+            partial: Vec::new(),
+            computed: Vec::new(),
+            open: None,
+            there: None,
+        }
     }
 
     /// What reads slots of its surroundings.
@@ -88,6 +125,36 @@ impl Leaf {
     }
 }
 
+/// A query in FROM that filters rows of its tables and computes of them, and does nothing else.
+#[derive(Debug)]
+pub struct Derived {
+    pub tree: Tree,
+    /// Conditions on rows of the tree.
+    pub conditions: Vec<Expr>,
+    /// What is computed of them, in this order, and the slots that it goes to.
+    pub exprs: Vec<(Expr, Slot)>,
+    /// Slots of its surroundings or neighbours that it reads.
+    pub outer: Vec<Slot>,
+}
+
+impl Derived {
+    /// The slots of its surroundings that its conditions read, and what it computes.
+    pub fn reads_around(&self) -> Vec<Slot> {
+        let mut own = Vec::new();
+        self.tree.slots(&mut own);
+        own.extend(self.exprs.iter().map(|(_, slot)| *slot));
+        let own: HashSet<Slot> = own.into_iter().collect();
+        let mut around = Vec::new();
+        let exprs = self.conditions.iter().chain(self.exprs.iter().map(|(expr, _)| expr));
+        exprs.for_each(|expr| expr.slots(&mut |slot| around.push(slot)));
+        self.tree.outer(&mut around);
+        around.retain(|slot| !own.contains(slot));
+        around.sort_unstable();
+        around.dedup();
+        around
+    }
+}
+
 /// Tables and their joins.
 #[expect(clippy::large_enum_variant, reason = "most of a tree are leaves")]
 #[derive(Debug)]
@@ -96,6 +163,7 @@ pub enum Tree {
     Inner(Vec<Tree>, Vec<Expr>),
     Left(Box<Tree>, Box<Tree>, Vec<Expr>),
     Full(Box<Tree>, Box<Tree>, Vec<Expr>),
+    Derived(Box<Derived>),
 }
 
 impl Tree {
@@ -120,7 +188,85 @@ impl Tree {
             Self::Full(left, right, on) => {
                 Self::Full(Box::new(left.copy()?), Box::new(right.copy()?), on.clone())
             }
+            Self::Derived(_) => return None,
         })
+    }
+
+    /// Whether there is a query in it.
+    pub fn has_derived(&self) -> bool {
+        match self {
+            Self::Leaf(_) => false,
+            Self::Inner(parts, _) => parts.iter().any(Self::has_derived),
+            Self::Left(left, right, _) | Self::Full(left, right, _) => {
+                left.has_derived() || right.has_derived()
+            }
+            Self::Derived(_) => true,
+        }
+    }
+
+    /// The table factor that it is, or that it filters and computes of.
+    pub fn leaf(&self) -> Option<&Leaf> {
+        match self {
+            Self::Leaf(leaf) => Some(leaf),
+            Self::Derived(derived) => derived.tree.leaf(),
+            Self::Inner(parts, on) if parts.len() == 1 && on.is_empty() => parts[0].leaf(),
+            _ => None,
+        }
+    }
+
+    /// Calls `f` with each condition of a join or query in it, and with what is computed.
+    pub fn each_expr(&self, f: &mut dyn FnMut(&Expr)) {
+        match self {
+            Self::Leaf(_) => {}
+            Self::Inner(parts, on) => {
+                on.iter().for_each(&mut *f);
+                parts.iter().for_each(|part| part.each_expr(f));
+            }
+            Self::Left(left, right, on) | Self::Full(left, right, on) => {
+                on.iter().for_each(&mut *f);
+                left.each_expr(f);
+                right.each_expr(f);
+            }
+            Self::Derived(derived) => {
+                derived.conditions.iter().for_each(&mut *f);
+                derived.exprs.iter().for_each(|(expr, _)| f(expr));
+                derived.tree.each_expr(f);
+            }
+        }
+    }
+
+    /// The same, to change them.
+    pub fn each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Self::Leaf(_) => {}
+            Self::Inner(parts, on) => {
+                on.iter_mut().for_each(&mut *f);
+                parts.iter_mut().for_each(|part| part.each_expr_mut(f));
+            }
+            Self::Left(left, right, on) | Self::Full(left, right, on) => {
+                on.iter_mut().for_each(&mut *f);
+                left.each_expr_mut(f);
+                right.each_expr_mut(f);
+            }
+            Self::Derived(derived) => {
+                derived.conditions.iter_mut().for_each(&mut *f);
+                derived.exprs.iter_mut().for_each(|(expr, _)| f(expr));
+                derived.tree.each_expr_mut(f);
+            }
+        }
+    }
+
+    /// The slots of surroundings and neighbours that its table factors read.
+    pub fn outer_of_leaves(&self, out: &mut Vec<Slot>) {
+        match self {
+            Self::Leaf(leaf) => out.extend(&leaf.outer),
+            Self::Inner(parts, _) => parts.iter().for_each(|part| part.outer_of_leaves(out)),
+            Self::Left(left, right, _) | Self::Full(left, right, _) => {
+                left.outer_of_leaves(out);
+                right.outer_of_leaves(out);
+            }
+            Self::Derived(derived) => derived.tree.outer_of_leaves(out),
+        }
     }
 
     /// Whether a condition of a join in it reads other slots than these.
@@ -136,6 +282,7 @@ impl Tree {
             Self::Left(left, right, on) | Self::Full(left, right, on) => {
                 others(on) || left.reads_others(own) || right.reads_others(own)
             }
+            Self::Derived(derived) => derived.outer.iter().any(|slot| !own.contains(slot)),
         }
     }
 
@@ -152,6 +299,15 @@ impl Tree {
             Self::Left(left, right, _) | Self::Full(left, right, _) => {
                 left.tell_rows(column, there) || right.tell_rows(column, there)
             }
+            Self::Derived(derived) => {
+                let mut slots = Vec::new();
+                derived.tree.slots(&mut slots);
+                let has = slots.contains(&column) || derived.exprs.iter().any(|(_, slot)| *slot == column);
+                if has {
+                    derived.exprs.push((Expr::Const(Value::Bool(true)), there));
+                }
+                has
+            }
         }
     }
 
@@ -163,17 +319,35 @@ impl Tree {
                 left.slots(out);
                 right.slots(out);
             }
+            Self::Derived(derived) => {
+                derived.tree.slots(out);
+                out.extend(derived.exprs.iter().map(|(_, slot)| *slot));
+            }
         }
     }
 
+    /// Slots of surroundings and neighbours that are read in it: by table factors, and by conditions that came in with
+    /// queries that read their neighbours.
     pub fn outer(&self, out: &mut Vec<Slot>) {
+        let mut read = |on: &[Expr]| {
+            let mut own = Vec::new();
+            self.slots(&mut own);
+            let own: HashSet<Slot> = own.into_iter().collect();
+            on.iter()
+                .for_each(|expr| expr.slots(&mut |slot| out.extend((!own.contains(&slot)).then_some(slot))));
+        };
         match self {
             Self::Leaf(leaf) => out.extend(&leaf.outer),
-            Self::Inner(parts, _) => parts.iter().for_each(|part| part.outer(out)),
-            Self::Left(left, right, _) | Self::Full(left, right, _) => {
+            Self::Inner(parts, on) => {
+                read(on);
+                parts.iter().for_each(|part| part.outer(out));
+            }
+            Self::Left(left, right, on) | Self::Full(left, right, on) => {
+                read(on);
                 left.outer(out);
                 right.outer(out);
             }
+            Self::Derived(derived) => out.extend(&derived.outer),
         }
     }
 
@@ -190,6 +364,7 @@ impl Tree {
                 left.scans(out);
                 right.scans(out);
             }
+            Self::Derived(derived) => derived.tree.nullable(out),
         }
     }
 
@@ -201,6 +376,7 @@ impl Tree {
                 left.scans(out);
                 right.scans(out);
             }
+            Self::Derived(derived) => derived.tree.scans(out),
         }
     }
 
@@ -212,6 +388,7 @@ impl Tree {
             Self::Left(left, right, _) | Self::Full(left, right, _) => {
                 left.contains(scan) || right.contains(scan)
             }
+            Self::Derived(derived) => derived.tree.contains(scan),
         }
     }
 }

@@ -55,6 +55,8 @@ pub(crate) struct Compiled {
     pub(crate) columns: Option<Vec<Column>>,
     /// The row that it is about, if it is about one.
     pub(crate) point: Option<PointKey>,
+    /// The statement whose plan EXPLAIN shows, in a routine.
+    pub(crate) explained: Option<Held>,
     /// What stands for the text in the trace of transactions.
     pub(crate) number: Number,
     /// Its number in statistics, which no other compilation has.

@@ -1,6 +1,7 @@
 //! What a running statement is given by its session.
 
 use super::lock::{self, GivenUp};
+use super::measure::Measures;
 use crate::api::Severity;
 use crate::cancel::Cancel;
 use crate::compiled::Compiled;
@@ -15,6 +16,7 @@ use scaledb_base::limits::MAX_WORKERS;
 use scaledb_catalog::RoutineDesc;
 use scaledb_locks::{Blocked, Failed, Locks, Mode, Owner, Tag, Who};
 use scaledb_notify::PendingMark;
+use scaledb_parse::explain::Options;
 use scaledb_parse::utility::Utility;
 use scaledb_planner::bind::Keys;
 use scaledb_planner::bind::expr::is_named;
@@ -29,6 +31,15 @@ use std::time::{Duration, Instant};
 
 /// The session, as far as running statements need it.
 pub(crate) trait Host {
+    /// A plan as EXPLAIN shows it, a row of one text for each line; with what its operators have done in a run, and how
+    /// long that took, if it was run.
+    fn shown(
+        &self,
+        env: &Env,
+        plan: &Plan,
+        options: Options,
+        done: (Option<&Measures>, Option<Duration>),
+    ) -> Vec<Box<[Value]>>;
     /// An error of the engine, with the names of what it is about.
     fn engine_error(&self, error: scaledb_base::Error) -> SqlError;
     /// Calls a function of the session.

@@ -369,7 +369,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     further.to_columns.iter().map(|&column| row[column].clone()).collect()
                 };
                 let (before, after) = (pick(&old), pick(&new));
-                if before != after {
+                if !Value::are_identical(&before, &after) {
                     self.note(Check::referred(further.clone(), before, Some(after)));
                 }
             }

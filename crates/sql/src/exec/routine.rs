@@ -4,6 +4,7 @@
 //! written, and are undone with it. A statement that is run again after a conflict calls them again.
 
 use super::context::HostMark;
+use super::measure::Measures;
 use super::of_params::OverParams;
 use super::{Exec, Flow};
 use crate::api::Severity;
@@ -13,12 +14,15 @@ use crate::routine::{Finished, MAX_CALLS, Piece, Planned, run, too_deep};
 use scaledb_catalog::{Language, RoutineDesc};
 use scaledb_engine::{Savepoint, Worker};
 use scaledb_locks::{Mark, Mode, Tag};
+use scaledb_parse::explain::Options;
+use scaledb_parse::utility::Utility;
 use scaledb_planner::plan::expr::Expr;
 use scaledb_planner::plan::routine::has_columns;
 use scaledb_planner::plan::{Kind, Plan};
 use scaledb_types::row_weight;
 use scaledb_types::{Context as CastContext, Result, SqlError, SqlState, Type, Value, find_cast};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Stack for a call.
 const STACK: usize = 512 << 10;
@@ -101,6 +105,17 @@ impl<'a, W: Worker> Exec<'a, W> {
         params: &[Value],
         each: &mut dyn FnMut(&mut Exec<'_, W>) -> Result<Flow>,
     ) -> Result<u64> {
+        self.nested_measured(plan, params, &mut None, each)
+    }
+
+    /// The same; what its operators do is measured, if there is what measures it.
+    fn nested_measured(
+        &mut self,
+        plan: &Plan,
+        params: &[Value],
+        measures: &mut Option<Box<Measures>>,
+        each: &mut dyn FnMut(&mut Exec<'_, W>) -> Result<Flow>,
+    ) -> Result<u64> {
         let context = self.context;
         context.host.note_nested(plan)?;
         if context.locks.tables() != 0 {
@@ -118,6 +133,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         exec.locking.wrote = self.locking.wrote;
         exec.writes = plan.writes;
         exec.calls = plan.calls;
+        exec.measures = measures.take();
         if plan.parts {
             exec.parts = Some(Box::new(super::apart::Parts::new(plan.conflicts)));
         }
@@ -132,6 +148,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let given_up = exec.locking.given_up.take();
         let wrote = exec.locking.wrote;
         let deferred = std::mem::take(&mut exec.deferred);
+        *measures = exec.measures.take();
         let mut scratch = exec.take_scratch();
         drop(exec);
         scratch.clear();
@@ -140,6 +157,30 @@ impl<'a, W: Worker> Exec<'a, W> {
         self.locking.given_up = self.locking.given_up.or(given_up);
         self.deferred.extend(deferred);
         result
+    }
+
+    /// EXPLAIN: the plan of a statement, and with ANALYZE its run.
+    fn explain(&mut self, explained: &Held, options: Options, params: &[Value]) -> Result<Vec<Box<[Value]>>> {
+        let Action::Plan(plan) = &explained.action else {
+            let what = "EXPLAIN of this statement is not supported: it has no plan";
+            return Err(SqlError::unsupported(what));
+        };
+        let context = self.context;
+        let (mut measures, mut execution) = (None, None);
+        if options.analyze {
+            let begin = Instant::now();
+            measures = Some(Box::new(Measures::new(options.timing)));
+            self.nested_measured(plan, params, &mut measures, &mut |exec| {
+                for expr in &plan.output {
+                    exec.eval(expr)?;
+                }
+                Ok(Flow::Continue(()))
+            })?;
+            execution = options.summary.then(|| begin.elapsed());
+        } else {
+            context.host.note_nested(plan)?;
+        }
+        Ok(context.host.shown(context.env, plan, options, (measures.as_deref(), execution)))
     }
 
     /// The value of an expression that reads no table: most of those in a body are like that.
@@ -229,6 +270,12 @@ impl<W: Worker> Runner for Exec<'_, W> {
             Action::Utility(utility) if utility.is_about_channels() => {
                 self.context.host.about_channels(utility)?;
                 return Ok(Ran::default());
+            }
+            Action::Utility(Utility::Explain { options, .. })
+                if let Some(explained) = &compiled.explained =>
+            {
+                let rows = self.explain(explained, *options, params)?;
+                return Ok(Ran { affected: rows.len() as u64, rows });
             }
             Action::Utility(_) | Action::Ddl(_) | Action::Truncate(_) => {
                 return Err(SqlError::unsupported(

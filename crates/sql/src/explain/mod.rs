@@ -22,6 +22,7 @@ pub(crate) use nodes::describe;
 pub(crate) use sites::Reaching;
 
 use scaledb_parse::explain::Format;
+use scaledb_types::Value;
 use std::time::Duration;
 
 /// What is said of an operator, or of one of its properties.
@@ -130,6 +131,12 @@ impl Explained {
         // what is run once for the statement is run for the query
         root.children.splice(0..0, children);
         Self { root }
+    }
+
+    /// The rows of the answer, as those of a query.
+    pub(crate) fn values(&self, format: Format, summary: &Summary) -> Vec<Box<[Value]>> {
+        let lines = self.rows(format, summary).into_iter();
+        lines.map(|line| Box::from([Value::text(line)])).collect()
     }
 
     /// The rows of the answer.

@@ -78,9 +78,7 @@ impl Frame {
         };
         let value = if from == ty { value } else { runner.convert(value, from, ty)? };
         if not_null && value.is_null() {
-            let name = &loaded.program.variables[variable].name;
-            let what = format!("null value cannot be assigned to variable \"{name}\" declared NOT NULL");
-            return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, what));
+            return Err(refuses_null(&loaded.program.variables[variable].name));
         }
         self.values[at] = value;
         Ok(())
@@ -166,6 +164,13 @@ impl Frame {
         })?;
         Ok((at + found, fields[found].1))
     }
+}
+
+/// 22004 for NULL.
+#[cold]
+pub(super) fn refuses_null(name: &str) -> SqlError {
+    let what = format!("null value cannot be assigned to variable \"{name}\" declared NOT NULL");
+    SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, what)
 }
 
 /// 42804 for a value that is no row.

@@ -3,9 +3,12 @@
 use super::frame::Frame;
 use super::names::Names;
 use super::runner::{Ran, Runner};
-use super::{Loaded, Piece, Planned, Returns, Slot, Wanted};
+use super::{Loaded, Piece, Planned, Returns, Said, Slot, Wanted};
+use crate::api::Severity;
 use crate::compiled::{Action, Held};
-use scaledb_parse::plpgsql::{Block, Diagnostic, Into, Line, Query, Return, Sql, Step, Target, VariableId};
+use scaledb_parse::plpgsql::{
+    Block, Declaration, Diagnostic, Into, Line, Query, Return, Sql, Step, Target, VariableId,
+};
 use scaledb_planner::plan::Kind;
 use scaledb_planner::plan::routine::Fields;
 use scaledb_types::array::MAX_DIMENSIONS;
@@ -256,6 +259,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                     SqlError::new(SqlState::STACKED_DIAGNOSTICS_ACCESSED_WITHOUT_ACTIVE_HANDLER, what)
                 }));
             }
+            Step::Assert { .. } if self.loaded.strictness.without_asserts => {}
             Step::Assert { condition, message } => {
                 if !self.holds(condition)? {
                     let text = match message {
@@ -360,8 +364,11 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
 
     /// Assigns the row that a query returns, or NULL, to a variable that is one of rows.
     fn assign_row_of(&mut self, variable: VariableId, value: &'l Sql) -> Result<()> {
-        let name = &self.loaded.program.variables[variable].name;
+        let Declaration { name, not_null, .. } = &self.loaded.program.variables[variable];
         if value.text.trim().eq_ignore_ascii_case("null") {
+            if *not_null {
+                return Err(super::frame::refuses_null(name));
+            }
             return match self.frame.row(self.loaded, variable) {
                 Ok(_) => self.frame.clear_row(self.runner, self.loaded, variable),
                 // a record without fields has none then, either
@@ -370,6 +377,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         }
         match self.value(value, None)? {
             Value::Record(record) => self.put_record(variable, &record),
+            Value::Null if *not_null => Err(super::frame::refuses_null(name)),
             Value::Null => self.frame.clear_row(self.runner, self.loaded, variable),
             _ => Err(super::frame::no_row(name)),
         }
@@ -477,6 +485,35 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         Ok(())
     }
 
+    /// Warns, or fails.
+    #[cold]
+    fn say(&mut self, said: Said, error: SqlError) -> Result<()> {
+        match said {
+            Said::Nothing => {}
+            Said::Warning => self.runner.notice(Severity::Warning, error),
+            Said::Error => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// What is said of a row that has not as many columns as there are targets.
+    fn check_width(&mut self, targets: usize, columns: usize) -> Result<()> {
+        let said = self.loaded.strictness.multi_assignment;
+        if said == Said::Nothing || targets == columns {
+            return Ok(());
+        }
+        let list = if said == Said::Error { "extra_errors" } else { "extra_warnings" };
+        let what = "number of source and target fields in assignment does not match";
+        let error = SqlError::new(SqlState::DATATYPE_MISMATCH, what)
+            .detail(format!("strict_multi_assignment check of {list} is active."))
+            .hint("Make sure the query returns the exact list of columns.");
+        // each target that gets nothing is told of
+        for _ in 0..targets.saturating_sub(columns).max(1) {
+            self.say(said, error.clone())?;
+        }
+        Ok(())
+    }
+
     /// Assigns a row, or NULLs if there is none.
     pub(super) fn put_row(
         &mut self,
@@ -489,8 +526,12 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             && target.element.is_empty()
             && !matches!(self.loaded.places[target.variable], Slot::Value { .. })
         {
+            if let Slot::Row { fields: own, .. } = &self.loaded.places[target.variable] {
+                self.check_width(own.len(), fields.len())?;
+            }
             return self.frame.set_row(self.runner, self.loaded, target.variable, row, fields);
         }
+        self.check_width(targets.len(), fields.len())?;
         for (number, target) in targets.iter().enumerate() {
             let value = row.and_then(|row| row.get(number)).cloned().unwrap_or_default();
             let from = fields.get(number).map_or(Type::UNKNOWN, |(_, ty)| *ty);
@@ -547,11 +588,12 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         let writes = kind.is_some_and(|kind| kind != Kind::Select);
         // of a statement that EXECUTE runs the first row is taken
         let one = strict || writes && params.is_none();
+        let counted = params.is_none() && self.loaded.strictness.too_many_rows != Said::Nothing;
         // without INTO all rows are computed and none is kept; so are all that EXECUTE runs, which may call what writes
         let most = match into {
             None => 0,
             Some(_) if params.is_some() => usize::MAX,
-            Some(_) if one => 2,
+            Some(_) if one || counted => 2,
             Some(_) => 1,
         };
         let params = params.unwrap_or(&self.frame.values);
@@ -567,9 +609,11 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             }
             return Ok(());
         };
-        if rows.len() > 1 && one {
-            return Err(SqlError::new(SqlState::TOO_MANY_ROWS, "query returned more than one row")
-                .hint("Make sure the query returns a single row, or use LIMIT 1."));
+        if rows.len() > 1 && (one || counted) {
+            let error = SqlError::new(SqlState::TOO_MANY_ROWS, "query returned more than one row")
+                .hint("Make sure the query returns a single row, or use LIMIT 1.");
+            let said = if one { Said::Error } else { self.loaded.strictness.too_many_rows };
+            self.say(said, error)?;
         }
         if rows.is_empty() && strict {
             return Err(SqlError::new(SqlState::NO_DATA_FOUND, "query returned no rows"));

@@ -1,6 +1,6 @@
 //! Makes routines ready to run: what the catalog knows of the types of their variables.
 
-use super::{Loaded, Returns, Slot};
+use super::{Loaded, Returns, Slot, Strictness};
 use scaledb_catalog::{Catalog, Language, PUBLIC, Relation, Returned, RoutineDesc, TableDesc};
 use scaledb_parse::plpgsql::{
     self, DeclaredType, Line, NameConflicts, Outside, Program, Query, Scope, Sql, Step, VariableId,
@@ -80,7 +80,10 @@ pub(crate) fn load(
         order[*place] = outside.len();
         debug_assert!(number <= outside.len());
         let ty = DeclaredType::Known(type_of(parameter.type_oid));
-        outside.push(Outside { name: parameter.name.clone(), ty });
+        // a body in SQL names only what is given
+        let named = parameter.mode.is_given() || desc.language != Language::Sql;
+        let name = if named { parameter.name.clone() } else { String::new() };
+        outside.push(Outside { name, ty });
     }
     let arguments = given.len();
     let is_sql = desc.language == Language::Sql;
@@ -89,7 +92,7 @@ pub(crate) fn load(
         Language::Sql => statements(desc, outside)?,
         Language::C => return Err(SqlError::internal("a function in C has no statements")),
     };
-    let conflicts = if is_sql { NameConflicts::Column } else { program.conflicts };
+    let conflicts = if is_sql { Some(NameConflicts::Column) } else { program.conflicts };
     let (mut places, width, records) = places(catalog, path, &mut program, table)?;
     if desc.returns == Returned::Trigger && table.is_some() {
         note_rows(&mut places);
@@ -131,6 +134,7 @@ pub(crate) fn load(
         may_write: desc.may_write(),
         conflicts,
         path: own_path,
+        strictness: Strictness::default(),
         planned: Mutex::new(Vec::new()),
     })
 }
@@ -157,6 +161,7 @@ pub(crate) fn load_block(catalog: &Catalog, path: &[String], program: &Program) 
         may_write: true,
         conflicts,
         path: None,
+        strictness: Strictness::default(),
         planned: Mutex::new(Vec::new()),
     })
 }
@@ -182,9 +187,10 @@ pub(crate) fn load_condition(catalog: &Catalog, text: &str, table: &TableDesc) -
         set: false,
         is_sql: false,
         may_write: true,
-        conflicts: NameConflicts::Refused,
+        conflicts: Some(NameConflicts::Refused),
         // names in it have the schemas of all that is not in `public`
         path: Some(vec!["pg_catalog".to_owned(), PUBLIC.to_owned()]),
+        strictness: Strictness::default(),
         planned: Mutex::new(Vec::new()),
     })
 }

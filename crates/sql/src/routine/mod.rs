@@ -77,6 +77,28 @@ pub(crate) enum Returns {
     Trigger(Option<Arc<Fields>>),
 }
 
+/// What is said of what PL/pgSQL lets pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Said {
+    #[default]
+    Nothing,
+    Warning,
+    Error,
+}
+
+/// What the settings whose names begin with `plpgsql` say.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Strictness {
+    /// ASSERT says nothing.
+    pub(crate) without_asserts: bool,
+    /// What a name means that is a column's and a variable's.
+    pub(crate) conflicts: NameConflicts,
+    /// Of a query with INTO that returns more than one row.
+    pub(crate) too_many_rows: Said,
+    /// Of a row that has more or fewer columns than there are targets.
+    pub(crate) multi_assignment: Said,
+}
+
 /// A routine that is ready to run.
 #[derive(Debug)]
 pub(crate) struct Loaded {
@@ -97,8 +119,10 @@ pub(crate) struct Loaded {
     pub(crate) is_sql: bool,
     /// Whether its statements may write.
     pub(crate) may_write: bool,
-    /// What a name means that is a column's and a variable's.
-    pub(crate) conflicts: NameConflicts,
+    /// What a name means that is a column's and a variable's, if the body says it.
+    pub(crate) conflicts: Option<NameConflicts>,
+    /// What the settings of the session say.
+    pub(crate) strictness: Strictness,
     /// The search path that holds while it runs, if it has one of its own.
     pub(crate) path: Option<Vec<String>>,
     planned: Mutex<Vec<Option<Arc<Planned>>>>,

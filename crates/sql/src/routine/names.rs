@@ -100,7 +100,7 @@ impl Variables for Names<'_> {
     }
 
     fn conflicts(&self) -> NameConflicts {
-        self.loaded.conflicts
+        self.loaded.conflicts.unwrap_or(self.loaded.strictness.conflicts)
     }
 
     fn arguments(&self) -> usize {

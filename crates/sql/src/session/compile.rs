@@ -8,6 +8,7 @@ use crate::routine::{Piece, Wanted};
 use crate::trace::Number;
 use scaledb_catalog::{Catalog, RoutineKind, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::utility::Utility;
 use scaledb_parse::{self as parse, utility};
 use scaledb_planner::bind::expr::is_named;
 use scaledb_planner::bind::variables::Variables;
@@ -197,6 +198,7 @@ pub(super) fn compiled(
         action,
         params,
         columns,
+        explained: None,
         version,
     }
 }
@@ -225,7 +227,14 @@ impl<E: Engine> SessionState<E> {
             return Ok(finish(Action::Empty, Vec::new(), None));
         }
         if let Some(utility) = utility::parse(text) {
-            return Ok(finish(Action::Utility(utility?), Vec::new(), None));
+            let utility = utility?;
+            let Utility::Explain { options, text } = &utility else {
+                return Ok(finish(Action::Utility(utility), Vec::new(), None));
+            };
+            let explained = self.compile_piece_of(env, text, piece)?;
+            let columns = vec![super::explain::column(*options)];
+            let compiled = finish(Action::Utility(utility), Vec::new(), Some(columns));
+            return Ok(Compiled { explained: Some(Held::new(Arc::new(explained))), ..compiled });
         }
         let ast = parse::statement(text)?;
         let along = piece.path.map(|path| Along { lookup: self, path });

@@ -5,6 +5,7 @@ use super::copy_text::{Decoder, Encoder};
 use super::run::Target;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
 use crate::compiled::{Action, Held};
+use crate::exec::context::Context;
 use crate::exec::triggers::Fired;
 use crate::exec::{Exec, Flow};
 use crate::memory::Reservation;
@@ -12,7 +13,9 @@ use scaledb_catalog::Relation;
 use scaledb_engine::Engine;
 use scaledb_parse::copy::{Copy, CopyFormat, CopySource};
 use scaledb_planner::bind::dml::has_trigger_instead;
+use scaledb_planner::bind::expr::is_named;
 use scaledb_planner::bind::names::{find_relation, is_temporary};
+use scaledb_planner::functions::SessionFn;
 use scaledb_planner::plan::Node;
 use scaledb_planner::plan::trigger::Event;
 use scaledb_types::row_weight;
@@ -27,6 +30,8 @@ pub(super) struct CopyIn {
     types: Vec<Type>,
     table: String,
     rows: u64,
+    /// Whether rows count that triggers leave out: those of a view do.
+    counts_all: bool,
     /// Whether the triggers before the statement have fired.
     begun: bool,
     /// Triggers that wait for the end, and their memory.
@@ -192,6 +197,7 @@ impl<E: Engine> Session<E> {
         let decoder = Decoder::new(copy, names, not_null, null);
         let table = desc.name.clone();
         self.copying = Some(CopyIn {
+            counts_all: is_view && copy.condition.is_none(),
             insert,
             decoder,
             types,
@@ -308,6 +314,10 @@ impl<E: Engine> Session<E> {
                     break;
                 }
             }
+            if let Err(error) = find_named(&context, &copying.types, &mut values) {
+                result = Err(error.context(copying.decoder.place(&copying.table, true)));
+                break;
+            }
             let mut exec = Exec::new(&mut *worker, &context, &values, shape, std::mem::take(&mut scratch));
             exec.goes_on = true;
             exec.fired = fired;
@@ -327,7 +337,7 @@ impl<E: Engine> Session<E> {
                 result = Err(error.context(copying.decoder.place(&copying.table, whole)));
                 break;
             }
-            copying.rows += written;
+            copying.rows += if copying.counts_all { 1 } else { written };
             if fired.len() / WAITING > copying.reserved.len() {
                 match Reservation::new(context.budget, WAITING * row_weight(&values)) {
                     Ok(reserved) => copying.reserved.push(reserved),
@@ -374,6 +384,19 @@ fn check_condition(text: &str) -> Result<()> {
     Ok(())
 }
 
+/// Finds what the names in a row mean.
+///
+/// # Errors
+/// Those of casts from text.
+fn find_named(context: &Context<'_>, types: &[Type], values: &mut [Value]) -> Result<()> {
+    for (value, &ty) in values.iter_mut().zip(types) {
+        if is_named(ty) && matches!(value, Value::Text(_)) {
+            *value = context.call(&SessionFn::reg_cast(Type::TEXT, ty), std::slice::from_ref(value))?;
+        }
+    }
+    Ok(())
+}
+
 /// Turns rows into the data of COPY TO STDOUT.
 struct CopySink<'s> {
     sink: &'s mut dyn RowSink,
@@ -411,6 +434,10 @@ impl RowSink for CopySink<'_> {
         self.encoder.value(self.at, env, ty, value, &mut self.buffer);
         self.at += 1;
         Ok(())
+    }
+
+    fn named(&mut self, env: &Env, ty: Type, oid: &Value, name: &Value) -> Result<()> {
+        self.value(env, ty, if self.encoder.is_binary() { oid } else { name })
     }
 
     fn end_row(&mut self) -> Result<()> {

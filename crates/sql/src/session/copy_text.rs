@@ -2,6 +2,7 @@
 
 use crate::api::Column;
 use scaledb_parse::copy::{Copy, CopyFormat};
+use scaledb_planner::bind::expr::is_named;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
@@ -12,6 +13,26 @@ const MAX_SHOWN: usize = 100;
 
 fn bad(message: impl Into<String>) -> SqlError {
     SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message.into())
+}
+
+/// A value from its text; the names of things stay texts, for the catalog knows what they mean.
+fn read(text: &str, ty: Type, env: &Env) -> Result<Value> {
+    if is_named(ty) { Ok(Value::text(text)) } else { Value::parse(text, ty, env) }
+}
+
+/// What says that no more rows come.
+const END_MARK: &[u8] = b"\\.";
+
+/// Where it stands in a line of a text, in which backslashes escape each other.
+fn end_mark(line: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += line.get(at..)?.iter().position(|&b| b == END_MARK[0])?;
+        if line.get(at + 1) == Some(&END_MARK[1]) {
+            return Some(at);
+        }
+        at += 2;
+    }
 }
 
 /// Rows out of data that arrives in pieces.
@@ -161,11 +182,19 @@ impl Decoder {
                 self.check_header(&names)?;
             }
         }
-        let Some(line) = self.line(end) else { return Ok(false) };
+        let Some(mut line) = self.line(end) else { return Ok(false) };
         self.row = line.clone();
-        if &self.buffer[line.clone()] == b"\\." {
+        // the mark of the end may stand behind a last row
+        if let Some(length) = end_mark(&self.buffer[line.clone()]) {
+            if line.start + length + END_MARK.len() != line.end {
+                return Err(bad("end-of-copy marker corrupt"));
+            }
             self.ended = true;
-            return Ok(false);
+            if length == 0 {
+                return Ok(false);
+            }
+            line.end = line.start + length;
+            self.row = line.clone();
         }
         self.text_fields(line, types, env, out)
     }
@@ -193,7 +222,7 @@ impl Decoder {
                 out.push(Value::Null);
             } else {
                 unescape(raw, &mut self.field);
-                out.push(Value::parse(scaledb_types::utf8(&self.field)?, ty, env)?);
+                out.push(read(scaledb_types::utf8(&self.field)?, ty, env)?);
             }
             at = stop + 1;
         }
@@ -223,7 +252,7 @@ impl Decoder {
                 continue;
             }
             self.started = true;
-            if &self.buffer[line.clone()] == b"\\." {
+            if &self.buffer[line.clone()] == END_MARK {
                 self.ended = true;
                 return Ok(false);
             }
@@ -366,7 +395,7 @@ impl Decoder {
             if is_null {
                 out.push(Value::Null);
             } else {
-                out.push(Value::parse(scaledb_types::utf8(&self.field)?, ty, env)?);
+                out.push(read(scaledb_types::utf8(&self.field)?, ty, env)?);
             }
         }
         self.column = None;
@@ -537,6 +566,10 @@ impl Encoder {
             }
             _ => {}
         }
+    }
+
+    pub(super) fn is_binary(&self) -> bool {
+        self.format == CopyFormat::Binary
     }
 
     pub(super) fn begin_row(&mut self, columns: usize, out: &mut Vec<u8>) {

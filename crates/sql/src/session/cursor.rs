@@ -4,7 +4,8 @@
 //! count as memory of the query.
 
 use super::Session;
-use super::run::{Kept, Target, replay};
+use super::kept::Kept;
+use super::run::{Target, replay};
 use crate::api::{Column, Executed, RowSink, Tag};
 use crate::compiled::{Action, Held};
 use crate::memory::Reservation;
@@ -236,27 +237,29 @@ impl<E: Engine> Session<E> {
             let begun = self.count_begin(&portal.compiled);
             let done = self.run_plan(&portal.compiled, &portal.params, false, Target::Keep(&mut rows));
             if let Some(begun) = begun {
-                let count = done.as_ref().map(|count| (*count).max(rows.rows.len() as u64));
+                let count = done.as_ref().map(|count| (*count).max(rows.len() as u64));
                 self.count_end(&portal.compiled, begun, count);
             }
             done?;
             portal.rows = Some(rows);
         }
-        let rows = portal.rows.as_ref().map_or(&[][..], |kept| &kept.rows);
+        let len = portal.rows.as_ref().map_or(0, Kept::len);
         // FETCH and MOVE may have left it behind the last row
-        let start = portal.at.min(rows.len());
-        let left = rows.len() - start;
+        let start = portal.at.min(len);
+        let left = len - start;
         let count =
             if max_rows == 0 { left } else { left.min(usize::try_from(max_rows).unwrap_or(usize::MAX)) };
         let columns = portal.compiled.columns.as_deref().unwrap_or_default();
-        replay(&self.env, &rows[start..start + count], columns, sink)?;
+        if let Some(rows) = &portal.rows {
+            rows.each(start..start + count, &mut |row| replay(&self.env, row, columns, sink))?;
+        }
         portal.at = start + count;
         // PostgreSQL does not look ahead: a part that is full may be the last one
         if max_rows > 0 && count as u64 == max_rows {
             return Ok(Executed::Suspended);
         }
         portal.done = true;
-        portal.at = rows.len() + 1;
+        portal.at = len + 1;
         Ok(Executed::Complete(Self::tag(plan, count as u64)))
     }
 
@@ -338,8 +341,7 @@ impl<E: Engine> Session<E> {
             || SqlError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"));
         self.start_portal(name)?;
         let portal = self.portals.get_mut(name).ok_or_else(missing)?;
-        let rows = portal.rows.as_ref().map_or(&[][..], |kept| &kept.rows);
-        let end = rows.len() as i64;
+        let end = portal.rows.as_ref().map_or(0, Kept::len) as i64;
         // the cursor is on row `at`: 0 before the first, end + 1 behind the last
         let at = portal.at as i64;
         let backward = match motion {
@@ -352,41 +354,49 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what)
                 .hint("Declare it with SCROLL option to enable backward scan."));
         }
-        let mut found: Vec<Box<[Value]>> = Vec::new();
-        let row = |number: i64| rows.get(usize::try_from(number - 1).ok()?).cloned();
+        // the rows that are returned, by their numbers from 1 on
+        let mut found = 1..1;
+        let row = |number: i64| if (1..=end).contains(&number) { number..number + 1 } else { 1..1 };
         let to = match motion {
             Motion::Relative(count) if count >= 0 => {
                 let to = at.saturating_add(count).min(end + 1);
-                if count == 0 {
-                    found.extend(row(at));
-                }
-                found.extend((at + 1..=to).filter_map(row));
+                found = if count == 0 { row(at) } else { at + 1..to.min(end) + 1 };
                 to
             }
             Motion::Relative(count) => {
                 let to = at.saturating_add(count).max(0);
-                found.extend((to.max(1)..at).rev().filter_map(row));
+                found = to.max(1)..at.min(end + 1);
                 to
             }
             Motion::Absolute(number) => {
                 let to =
                     if number < 0 { (end + 1).saturating_add(number).max(0) } else { number.min(end + 1) };
-                found.extend(row(to));
+                found = row(to);
                 to
             }
             Motion::Skip(count) => {
                 let to = at.saturating_add(count).clamp(0, end + 1);
-                found.extend(row(to));
+                found = row(to);
                 to
             }
         };
+        let downward = matches!(motion, Motion::Relative(count) if count < 0);
         portal.at = usize::try_from(to).unwrap_or(0);
+        let found =
+            usize::try_from(found.start - 1).unwrap_or(0)..usize::try_from(found.end - 1).unwrap_or(0);
         let count = found.len() as u64;
         if moves {
             return Ok(Tag::rows("MOVE", count));
         }
         let columns = portal.compiled.columns.as_deref().unwrap_or_default();
-        replay(&env, &found, columns, sink)?;
+        let mut hand = |row: &[Value]| replay(&env, row, columns, &mut *sink);
+        match &portal.rows {
+            Some(rows) if downward => {
+                found.rev().try_for_each(|number| rows.each(number..number + 1, &mut hand))?;
+            }
+            Some(rows) => rows.each(found, &mut hand)?,
+            None => {}
+        }
         Ok(Tag::rows("FETCH", count))
     }
 }

@@ -2,14 +2,16 @@
 
 use super::Session;
 use super::run::Target;
-use crate::api::{Column, Executed, RowSink, Tag};
+use crate::api::{Column, Executed, RowSink, Severity, Tag};
 use crate::compiled::{Action, Held};
 use crate::exec::measure::Measures;
 use crate::explain::{Explained, Reaching, Summary, describe};
 use scaledb_engine::{Engine, Keys};
+use scaledb_parse::create_as;
 use scaledb_parse::explain::{Format, Options};
 use scaledb_parse::materialized::Materialized;
 use scaledb_parse::utility::Utility;
+use scaledb_planner::bind::names::{fold, split};
 use scaledb_planner::plan::Plan;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::Statement;
@@ -53,12 +55,6 @@ impl Explaining {
 }
 
 impl<E: Engine> Session<E> {
-    /// The column that EXPLAIN returns.
-    pub(super) fn explain_column(options: Options) -> Column {
-        let ty = if options.format == Format::Json { Type::JSON } else { Type::TEXT };
-        super::run::column("QUERY PLAN", ty)
-    }
-
     /// EXPLAIN.
     pub(super) fn explain(
         &mut self,
@@ -70,6 +66,9 @@ impl<E: Engine> Session<E> {
     ) -> Result<Executed> {
         let begin = Instant::now();
         let types: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
+        if self.makes_what_is_there(text, &types)? {
+            return self.explain_nothing(options, alone, sink);
+        }
         let (compiled, params) = self.explained(text, &types, values)?;
         let Action::Plan(plan) = &compiled.action else { return Err(unexplained()) };
         self.state.check_needs(plan)?;
@@ -89,13 +88,77 @@ impl<E: Engine> Session<E> {
             let reach = |id, keys: Keys<'_>| self.state.shared.engine.reach(id, keys);
             describe(plan, &self.env, &reach, options.verbose, None)
         };
-        let rows: Vec<Box<[Value]>> = explained
-            .rows(options.format, &summary)
-            .into_iter()
-            .map(|line| Box::from([Value::text(line)]))
-            .collect();
-        super::run::replay(&self.env, &rows, &[Self::explain_column(options)], sink)?;
+        let columns = [column(options)];
+        let rows = explained.values(options.format, &summary);
+        rows.iter().try_for_each(|row| super::run::replay(&self.env, row, &columns, sink))?;
         if alone && !options.analyze {
+            self.commit()?;
+        }
+        Ok(Executed::Complete(Tag::plain("EXPLAIN")))
+    }
+
+    /// EXPLAIN in a routine that no query calls.
+    pub(super) fn explain_in_routine(
+        &mut self,
+        explained: &Held,
+        options: Options,
+        params: &[Value],
+    ) -> Result<Vec<Box<[Value]>>> {
+        let Action::Plan(plan) = &explained.action else { return Err(unexplained()) };
+        let mut summary = Summary::default();
+        let shown = if options.analyze {
+            let begin = Instant::now();
+            let mut explaining = Explaining::new(options);
+            self.run_plan(explained, params, false, Target::Explain(&mut explaining))?;
+            summary.execution = options.summary.then(|| begin.elapsed());
+            explaining.explained.ok_or_else(|| SqlError::internal("a plan that was not run"))?
+        } else {
+            self.state.check_needs(plan)?;
+            let reach = |id, keys: Keys<'_>| self.state.shared.engine.reach(id, keys);
+            describe(plan, &self.env, &reach, options.verbose, None)
+        };
+        Ok(shown.values(options.format, &summary))
+    }
+
+    /// Whether a statement makes a table or a materialized view of a query that is there, and so does nothing.
+    ///
+    /// # Errors
+    /// 42P07 if it does not say IF NOT EXISTS; what is wrong with its name.
+    fn makes_what_is_there(&mut self, text: &str, types: &[u32]) -> Result<bool> {
+        let compiled = self.compile(text, types)?;
+        let (schema, name, if_not_exists, temporary) = match &compiled.action {
+            Action::Ddl(statement) => {
+                let Statement::CreateTable(create) = &**statement else { return Ok(false) };
+                let (schema, name) = split(&create.name)?;
+                (schema, name, create.if_not_exists, create.temporary)
+            }
+            Action::Utility(Utility::Materialized(statement)) => {
+                let Materialized::Create(create) = &**statement else { return Ok(false) };
+                let name = scaledb_parse::lex::cut(create.name.clone());
+                (create.schema.clone(), name, create.if_not_exists, false)
+            }
+            _ => return Ok(false),
+        };
+        self.ensure_begun()?;
+        let Some(taken) = self.taken_for_new(schema, &name, temporary)? else { return Ok(false) };
+        if !if_not_exists || taken.code() != SqlState::DUPLICATE_TABLE {
+            return Err(taken);
+        }
+        self.state.notice(Severity::Notice, SqlError::new(taken.code(), format!("{taken}, skipping")));
+        Ok(true)
+    }
+
+    /// What EXPLAIN shows of a statement that does nothing.
+    fn explain_nothing(&mut self, options: Options, alone: bool, sink: &mut dyn RowSink) -> Result<Executed> {
+        let shown = match options.format {
+            Format::Text => None,
+            Format::Json => Some("[\n  \"CREATE TABLE AS\"\n]"),
+            Format::Yaml => Some("- \"CREATE TABLE AS\""),
+        };
+        let rows: Vec<Box<[Value]>> = shown.map(|line| Box::from([Value::text(line)])).into_iter().collect();
+        let columns = [column(options)];
+        rows.iter().try_for_each(|row| super::run::replay(&self.env, row, &columns, sink))?;
+        if alone {
             self.commit()?;
         }
         Ok(Executed::Complete(Tag::plain("EXPLAIN")))
@@ -126,11 +189,15 @@ impl<E: Engine> Session<E> {
             });
             let explaining = self.explaining.take();
             result?;
-            // a table that was there already is left as it is
-            let there = "the table was there already: nothing was run";
             let Explaining { explained, again, .. } = *explaining.ok_or_else(not_run)?;
-            let explained = explained.ok_or_else(|| SqlError::new(SqlState::DUPLICATE_TABLE, there))?;
-            return Ok((explained.into_query(), again));
+            if let Some(explained) = explained {
+                return Ok((explained.into_query(), again));
+            }
+            // WITH NO DATA: its query was not run
+            let Action::Plan(plan) = &compiled.action else { return Err(unexplained()) };
+            let reach = |id, keys: Keys<'_>| self.state.shared.engine.reach(id, keys);
+            let measures = Measures::new(options.timing);
+            return Ok((describe(plan, &self.env, &reach, options.verbose, Some(&measures)), again));
         }
         let mut explaining = Explaining::new(options);
         self.run_plan(compiled, params, alone, Target::Explain(&mut explaining))?;
@@ -156,6 +223,9 @@ impl<E: Engine> Session<E> {
             },
             Action::Ddl(statement) => match &**statement {
                 Statement::CreateTable(create) => {
+                    if let Some((name, arguments)) = create_as::executed(create) {
+                        return self.bound_by_name(&fold(name), &arguments);
+                    }
                     let query = create.query.as_ref().ok_or_else(unexplained)?;
                     Ok((self.compile(&query.to_string(), &[])?, Vec::new()))
                 }
@@ -164,6 +234,12 @@ impl<E: Engine> Session<E> {
             _ => Err(unexplained()),
         }
     }
+}
+
+/// The column that EXPLAIN returns.
+pub(super) fn column(options: Options) -> Column {
+    let ty = if options.format == Format::Json { Type::JSON } else { Type::TEXT };
+    super::run::column("QUERY PLAN", ty)
 }
 
 fn unexplained() -> SqlError {

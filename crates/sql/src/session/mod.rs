@@ -26,6 +26,7 @@ mod cursor;
 mod ddl;
 pub(crate) mod direct;
 mod explain;
+mod kept;
 mod listed;
 mod logging;
 mod maintenance;
@@ -103,6 +104,8 @@ pub struct Session<E: Engine> {
     reruns: u64,
     /// The rows of the CREATE TABLE AS that is being run are counted for EXPLAIN ANALYZE.
     explaining: Option<Box<explain::Explaining>>,
+    /// While a table is filled with the rows of its own query: nobody is asked whether these may be written.
+    filling: Option<u32>,
     /// A COPY FROM STDIN that is counted when its data have ended.
     counted_later: Option<counting::Later>,
     /// What is logged of statements.
@@ -191,6 +194,7 @@ impl<E: Engine> Session<E> {
             tracks: true,
             reruns: 0,
             explaining: None,
+            filling: None,
             counted_later: None,
             logs: logging::Logs::default(),
             logged_later: None,
@@ -395,10 +399,12 @@ impl<E: Engine> Session<E> {
         self.temp_file_limit = limit.then(|| settings.kilobytes("temp_file_limit").saturating_mul(1 << 10));
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
         let parts = ["timezone", "datestyle", "intervalstyle"].map(get);
+        // routines are made ready with these
+        let of_plpgsql = settings::OF_PLPGSQL.map(get).join("\n");
         // plans that may be about temporary relations are the session's own
         let own = if self.state.has_temporary { self.state.id } else { 0 };
         // what the path is, for `"$user"` in it is another schema for each user
-        let key = format!("{:?}\n{}\n{own}", self.state.path, parts.join("\n"));
+        let key = format!("{:?}\n{}\n{own}\n{of_plpgsql}", self.state.path, parts.join("\n"));
         if *self.settings_key != *key {
             self.settings_key = Arc::from(key);
             self.cache.clear();

@@ -4,13 +4,15 @@ use super::Session;
 use super::compile::Compiling;
 use super::cursor::{PORTAL, Portal};
 use super::run::Target;
-use crate::api::{Column, Description, Executed, RowSink, Step, Tag};
+use crate::api::{Column, Description, Executed, Notice, RowSink, Severity, Step, Tag};
 use crate::compiled::{Action, Compiled, Held, Key};
 use crate::memory::Reservation;
 use crate::patience::{CHANGE_ATTEMPTS, runs_again};
 use scaledb_catalog::Catalog;
 use scaledb_engine::Engine;
+use scaledb_parse::lex::MAX_NAME;
 use scaledb_parse::{self as parse, normalize, utility};
+use scaledb_planner::bind::expr::is_named;
 use scaledb_types::weight;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::Statement as Ast;
@@ -129,6 +131,7 @@ impl<E: Engine> Session<E> {
         if parse::lex::Lexer::new(text).next().is_none() {
             return Ok(compiled(Action::Empty, Vec::new(), None));
         }
+        self.tell_of_long_names(text);
         if let Some(utility) = utility::parse(text) {
             let utility = utility?;
             let columns = self.utility_columns(&utility)?;
@@ -167,6 +170,26 @@ impl<E: Engine> Session<E> {
             Some(planned) => compiled(planned.action, planned.params, planned.columns),
             None => compiled(Action::Ddl(Box::new(ast)), Vec::new(), None),
         })
+    }
+
+    /// Tells of the names in a text that are cut.
+    fn tell_of_long_names(&self, text: &str) {
+        if text.len() <= MAX_NAME {
+            return;
+        }
+        for token in parse::lex::Lexer::new(text) {
+            let Some(whole) = parse::lex::whole_name_of(token, text).filter(|name| name.len() > MAX_NAME)
+            else {
+                continue;
+            };
+            let cut = parse::lex::cut(whole.clone());
+            let what = format!("identifier \"{whole}\" will be truncated to \"{cut}\"");
+            // a text may be compiled twice
+            let told = |notice: &Notice| notice.fields.message() == what;
+            if !self.state.notices.borrow().iter().any(told) {
+                self.state.notice(Severity::Notice, SqlError::new(SqlState::NAME_TOO_LONG, what));
+            }
+        }
     }
 
     /// The statement compiled anew, if the catalog has changed since.
@@ -533,8 +556,7 @@ impl<E: Engine> Session<E> {
 
     /// A parameter from its text; names of tables and types are looked up.
     pub(super) fn parse_parameter(&self, text: &str, ty: Type) -> Result<Value> {
-        let named = ty.is_oid() && !matches!(ty.base, Base::Oid | Base::Xid);
-        if named && !text.starts_with(|c: char| c.is_ascii_digit()) {
+        if is_named(ty) && !text.starts_with(|c: char| c.is_ascii_digit()) {
             use crate::exec::context::Host;
             let cast = scaledb_planner::functions::SessionFn::reg_cast(Type::TEXT, ty);
             return self.state.call(&cast, &[Value::text(text)]);

@@ -55,7 +55,8 @@ impl<E: Engine> Session<E> {
         self.state.check_language(scaledb_catalog::Language::PlPgSql)?;
         self.run_block(alone, deadline, |session, reserves| {
             session.as_statement((deadline, reserves), |session| {
-                let loaded = load_block(&session.state.catalog, &session.state.path, program)?;
+                let mut loaded = load_block(&session.state.catalog, &session.state.path, program)?;
+                loaded.strictness = session.state.strictness();
                 run(session, &loaded, Vec::new())
             })?;
             Ok(Tag::plain("DO"))
@@ -150,7 +151,7 @@ impl<E: Engine> Session<E> {
             Ok(Tag::plain("CALL"))
         })?;
         if let (Some(columns), Some(row)) = (&compiled.columns, returned) {
-            super::run::replay(&self.env, &[row.into()], columns, sink)?;
+            super::run::replay(&self.env, &row, columns, sink)?;
         }
         Ok(done)
     }
@@ -249,6 +250,12 @@ impl<E: Engine> Runner for Session<E> {
                 Ok(Ran { rows: row.into_iter().map(Into::into).collect(), affected: 0 })
             }
             Action::Empty => Ok(Ran::default()),
+            Action::Utility(Utility::Explain { options, .. })
+                if let Some(explained) = &compiled.explained =>
+            {
+                let rows = self.explain_in_routine(explained, *options, params)?;
+                Ok(Ran { affected: rows.len() as u64, rows })
+            }
             Action::Utility(utility) => {
                 Self::check_allowed(utility)?;
                 self.run_compiled(compiled, &[], false, &mut NoRows).map(|_| Ran::default())

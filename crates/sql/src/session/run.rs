@@ -3,6 +3,7 @@
 use super::Session;
 use super::direct::Rows;
 use super::explain::Explaining;
+use super::kept::Kept;
 use super::waiting::Effort;
 use crate::api::{Column, RowSink, Tag};
 use crate::compiled::{Action, Compiled, Held};
@@ -10,7 +11,6 @@ use crate::exec::apart::Parts;
 use crate::exec::context::Context;
 use crate::exec::lock::given_up;
 use crate::exec::{Exec, Flow};
-use crate::memory::Reservation;
 use crate::temporary::Allowance;
 use scaledb_engine::{Engine, Keys, Worker};
 use scaledb_planner::plan::expr::Expr;
@@ -18,14 +18,6 @@ use scaledb_planner::plan::{Kind, Plan};
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::cell::Cell;
 use std::time::Instant;
-
-/// Rows that outlive their run.
-#[derive(Default)]
-pub(super) struct Kept {
-    pub(super) rows: Vec<Box<[Value]>>,
-    /// Their memory.
-    _reserved: Option<Reservation>,
-}
 
 /// Where the rows of a run go.
 pub(super) enum Target<'s> {
@@ -210,7 +202,7 @@ impl<E: Engine> Session<E> {
                 format!("cannot execute {statement} in a read-only transaction"),
             ));
         }
-        self.state.check_needs(plan)?;
+        self.state.check_needs_but(plan, self.filling)?;
         if !effort.whole && (self.state.waited.get() || plan.writes && self.is_overtaken()) {
             self.go_on_in_present(None)?;
         }
@@ -311,13 +303,16 @@ fn run<W: Worker>(
     let affected = emit(exec, plan, columns, &mut Target::Keep(&mut kept))?;
     exec.settle_locks(mark)?;
     match target {
-        Target::Sink(sink) => replay(exec.context.env, &kept.rows, columns, &mut **sink)?,
+        Target::Sink(sink) => {
+            let env = exec.context.env;
+            kept.each(0..kept.len(), &mut |row| replay(env, row, columns, &mut **sink))?;
+        }
         Target::Rows(takes) => {
-            for row in &kept.rows {
-                if takes.row(exec.context.env, columns, row)?.is_break() {
-                    break;
-                }
-            }
+            let mut enough = false;
+            kept.each(0..kept.len(), &mut |row| {
+                enough = enough || takes.row(exec.context.env, columns, row)?.is_break();
+                Ok(())
+            })?;
         }
         Target::Keep(_) | Target::Explain(_) => {}
     }
@@ -332,7 +327,6 @@ fn emit<W: Worker>(
     target: &mut Target<'_>,
 ) -> Result<u64> {
     let mut rows = 0u64;
-    let mut weight = 0;
     // what is handed out row by row
     let mut row = Vec::new();
     let mut enough = false;
@@ -367,17 +361,14 @@ fn emit<W: Worker>(
                 for expr in &plan.output {
                     row.push(exec.eval(expr)?);
                 }
-                let bytes = scaledb_types::row_weight(&row);
-                exec.memory.take(bytes)?;
-                weight += bytes;
-                kept.rows.push(row.into());
+                kept.push(exec.context, &mut exec.memory, row.into())?;
             }
         }
         Ok(Flow::Continue(()))
     })?;
     exec.write_parts()?;
     if let Target::Keep(kept) = target {
-        kept._reserved = Some(exec.memory.keep(weight)?);
+        kept.finish(exec.context, &mut exec.memory)?;
     }
     Ok(if plan.kind == Kind::Select { rows } else { exec.affected })
 }
@@ -411,18 +402,15 @@ fn emit_row<W: Worker>(
 /// Hands kept rows to the sink.
 pub(super) fn replay(
     env: &scaledb_types::Env,
-    rows: &[Box<[Value]>],
+    row: &[Value],
     columns: &[Column],
     sink: &mut dyn RowSink,
 ) -> Result<()> {
-    for row in rows {
-        sink.begin_row(row.len());
-        for (value, column) in row.iter().zip(columns) {
-            sink.value(env, column.ty, value)?;
-        }
-        sink.end_row()?;
+    sink.begin_row(row.len());
+    for (value, column) in row.iter().zip(columns) {
+        sink.value(env, column.ty, value)?;
     }
-    Ok(())
+    sink.end_row()
 }
 
 /// A column of a result that no table has.

@@ -118,6 +118,11 @@ const KNOWN: &[Known] = &[
     known("max_index_keys", "32", Takes::Nothing),
     known("max_parallel_workers_per_gather", "0", Takes::Integer(0, 1024)),
     known("password_encryption", "scram-sha-256", Takes::Anything),
+    known("plpgsql.check_asserts", "on", Takes::Bool),
+    known("plpgsql.extra_errors", "none", Takes::Anything),
+    known("plpgsql.extra_warnings", "none", Takes::Anything),
+    known("plpgsql.print_strict_params", "off", Takes::Bool),
+    known("plpgsql.variable_conflict", "error", Takes::OneOf(&["error", "use_variable", "use_column"])),
     known("quote_all_identifiers", "off", Takes::Bool),
     known("random_page_cost", "4", Takes::Anything),
     known("role", "none", Takes::Anything),
@@ -147,9 +152,14 @@ const EFFECTIVE: &[&str] = &[
     "application_name", "client_encoding", "datestyle", "default_transaction_read_only", "intervalstyle",
     "standard_conforming_strings", "timezone", "bytea_output", "check_function_bodies", "client_min_messages",
     "default_transaction_isolation", "extra_float_digits", IDLE_IN_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, "log_min_duration_statement", "log_statement",
+    "plpgsql.check_asserts", "plpgsql.extra_errors", "plpgsql.extra_warnings", "plpgsql.variable_conflict",
     "role", "row_security", "search_path", STATEMENT_TIMEOUT, "synchronous_commit", "temp_file_limit", "track_statements",
     "transaction_deferrable", "transaction_isolation", "transaction_read_only", "work_mem",
 ];
+
+/// Settings that routines in PL/pgSQL are made ready with.
+pub(super) const OF_PLPGSQL: [&str; 4] =
+    ["plpgsql.check_asserts", "plpgsql.extra_errors", "plpgsql.extra_warnings", "plpgsql.variable_conflict"];
 
 fn all() -> impl Iterator<Item = &'static Known> {
     KNOWN.iter().chain(IDLE)
@@ -318,7 +328,11 @@ impl Settings {
     ) -> Result<()> {
         match (name, value) {
             (None, _) => list.clear(),
-            (Some(name), None) => list.retain(|(known, _)| !known.eq_ignore_ascii_case(name)),
+            (Some(name), None) if !list.is_empty() => {
+                settable(name)?;
+                list.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+            }
+            (Some(_), None) => {}
             (Some(name), Some(value)) => {
                 self.check(name, value)?;
                 match list.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
@@ -444,8 +458,24 @@ fn settable(name: &str) -> Result<Option<&'static Known>> {
             Err(SqlError::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, what))
         }
         None if !name.contains('.') => Err(unknown(name)),
+        None if !name.split('.').all(is_simple) => {
+            let what = format!("invalid configuration parameter name \"{name}\"");
+            let detail = "Custom parameter names must be two or more simple identifiers separated by dots.";
+            Err(SqlError::new(SqlState::INVALID_NAME, what).detail(detail))
+        }
+        None if name.starts_with("plpgsql.") => {
+            let what = format!("invalid configuration parameter name \"{name}\"");
+            Err(SqlError::new(SqlState::INVALID_NAME, what).detail("\"plpgsql\" is a reserved prefix."))
+        }
         known => Ok(known),
     }
+}
+
+/// Whether a part of the name of a setting is an identifier without quotes.
+fn is_simple(part: &str) -> bool {
+    let begins = |b: u8| b.is_ascii_alphabetic() || b == b'_' || !b.is_ascii();
+    let goes_on = |b: &u8| begins(*b) || b.is_ascii_digit() || *b == b'$';
+    part.bytes().next().is_some_and(begins) && part.as_bytes().iter().all(goes_on)
 }
 
 fn unknown(name: &str) -> SqlError {
@@ -477,6 +507,21 @@ fn check(known: &Known, value: &str) -> Result<String> {
                 )));
             }
             Ok(number.to_string())
+        }
+        Takes::Real(_, max) if known.name == "vacuum_cost_delay" => {
+            let time = timeouts::parse(&lower, Unit::Milliseconds).ok_or_else(|| invalid(known, value))?;
+            let number = time.as_secs_f64() * 1_000.0;
+            if number > max {
+                return Err(SqlError::invalid_parameter(format!(
+                    "{number} ms is outside the valid range for parameter \"{}\" (0 .. {max})",
+                    known.printed
+                )));
+            }
+            Ok(match time.as_micros() {
+                0 => "0".to_owned(),
+                micros if micros % 1_000 == 0 => format!("{}ms", micros / 1_000),
+                micros => format!("{micros}us"),
+            })
         }
         Takes::Real(min, max) => {
             let number: f64 = lower.parse().map_err(|_| invalid(known, value))?;
@@ -532,8 +577,39 @@ fn check(known: &Known, value: &str) -> Result<String> {
             _ => Err(SqlError::unsupported(format!("lc_monetary {value} is not supported"))
                 .hint("Amounts of money are those of the locale C.")),
         },
+        Takes::Anything if known.name.starts_with("plpgsql.extra_") => extra_checks(known, value),
+        Takes::Anything if known.name == "password_encryption" => match lower.as_str() {
+            "md5" | "scram-sha-256" => Ok(lower),
+            _ => Err(invalid(known, value).hint("Available values: md5, scram-sha-256.")),
+        },
         Takes::Anything | Takes::Nothing => Ok(value.to_owned()),
     }
+}
+
+/// The checks that PL/pgSQL makes beyond what it must, as they are kept.
+///
+/// # Errors
+/// 22023 for what is none, 0A000 for one that is not made.
+fn extra_checks(known: &Known, value: &str) -> Result<String> {
+    let names = names_of(value).filter(|names| !names.is_empty());
+    let names = names.ok_or_else(|| invalid(known, value).detail("List syntax is invalid."))?;
+    let alone = |name: &str| {
+        invalid(known, value).detail(format!("Key word \"{name}\" cannot be combined with other key words."))
+    };
+    for name in &names {
+        match name.as_str() {
+            "too_many_rows" | "strict_multi_assignment" => {}
+            "none" | "all" if names.len() > 1 => return Err(alone(name)),
+            "none" => {}
+            "all" | "shadowed_variables" => {
+                let what = format!("{} = {name} is not supported", known.name);
+                let hint = "The checks that there are: too_many_rows, strict_multi_assignment.";
+                return Err(SqlError::unsupported(what).hint(hint));
+            }
+            _ => return Err(invalid(known, value).detail(format!("Unrecognized key word: \"{name}\"."))),
+        }
+    }
+    Ok(names.join(", "))
 }
 
 /// Units of times, the longest first, in milliseconds.

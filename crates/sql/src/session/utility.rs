@@ -22,7 +22,7 @@ impl<E: Engine> Session<E> {
                 let names = ["name", "setting", "description"];
                 Some(names.iter().map(|name| column(name, Type::TEXT)).collect())
             }
-            Utility::Explain { options, .. } => Some(vec![Self::explain_column(*options)]),
+            Utility::Explain { options, .. } => Some(vec![super::explain::column(*options)]),
             Utility::Fetch { name, moves: false, .. } => self.cursor_columns(name),
             Utility::Execute { name, .. } => self.statement(name)?.compiled.columns.clone(),
             _ => None,
@@ -189,7 +189,7 @@ impl<E: Engine> Session<E> {
             Utility::Show(name) => {
                 let rows = self.shown(name.as_deref())?;
                 let columns = columns.unwrap_or_default();
-                super::run::replay(&self.env, &rows, columns, sink)?;
+                rows.iter().try_for_each(|row| super::run::replay(&self.env, row, columns, sink))?;
                 Tag::plain("SHOW")
             }
             Utility::Discard(what) => self.discard_state(what)?,
@@ -504,8 +504,8 @@ impl<E: Engine> Session<E> {
     /// The value of an expression without columns.
     fn constant(&mut self, text: &str, ty: Type) -> Result<Value> {
         let compiled = self.compile(&format!("SELECT ({text})::{ty}"), &[])?;
-        let mut kept = super::run::Kept::default();
+        let mut kept = super::kept::Kept::default();
         self.run_plan(&compiled, &[], false, super::run::Target::Keep(&mut kept))?;
-        kept.rows.pop().and_then(|row| row.into_vec().pop()).ok_or_else(|| SqlError::internal("no value"))
+        kept.into_first().and_then(|row| row.into_vec().pop()).ok_or_else(|| SqlError::internal("no value"))
     }
 }

@@ -74,7 +74,7 @@ pub(crate) struct Shared<E: Engine> {
     /// What statements use, and what sessions keep of them.
     pub(crate) memory: Arc<Budget>,
     /// Where rows go that do not fit, if there is a place.
-    pub(crate) temporary: OnceLock<Temporary>,
+    pub(crate) temporary: OnceLock<Arc<Temporary>>,
     /// Makes verifiers of passwords, where there is something that checks them.
     pub(crate) password_hash: OnceLock<PasswordHash>,
     /// Commits, counted under raised flags; only for an engine that orders transactions at their begin.

@@ -15,9 +15,9 @@ use scaledb_catalog::{
 };
 use scaledb_locks::Who;
 use scaledb_parse::lex::quoted;
-use scaledb_planner::bind::names::{is_temporary, own_schema, parse_type, split_text};
+use scaledb_planner::bind::names::{is_schema, is_temporary, no_schema, own_schema, parse_type, split_text};
 use scaledb_planner::functions::SessionFn;
-use scaledb_types::{Array, Base, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Array, Base, Env, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
 /// What `version()` answers.
@@ -530,56 +530,78 @@ fn named_oid(facts: &dyn Facts, given: &Value) -> Result<Option<u32>> {
         (Value::Oid(oid), _) => Ok(Some(*oid)),
         (_, Some(name)) => match find_relation(facts.catalog(), facts.path(), name) {
             Some(oid) => Ok(Some(oid)),
-            None => {
-                let what = format!("relation \"{name}\" does not exist");
-                Err(SqlError::new(SqlState::UNDEFINED_TABLE, what))
-            }
+            None => Err(undefined(facts, name, SqlState::UNDEFINED_TABLE, "relation")),
         },
         _ => Ok(None),
     }
 }
 
-/// Casts between names and oids.
+/// What is said of a name that nothing has: 3F000 if there is no such schema, or else the code for what is named.
+fn undefined(facts: &dyn Facts, text: &str, code: SqlState, kind: &str) -> SqlError {
+    match split_text(text) {
+        Some((Some(schema), _)) if !is_schema(facts.catalog(), facts.path(), &schema) => no_schema(&schema),
+        _ => SqlError::new(code, format!("{kind} \"{text}\" does not exist")),
+    }
+}
+
+/// Casts between names and oids, and between arrays of them.
 fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value> {
     let Some((from, to)) = function.cast else { return Err(SqlError::internal("a cast without types")) };
+    let texts = Type::array_of(Base::Text);
+    let array = match (value, to.array) {
+        (Value::Array(array), _) => array.clone(),
+        (Value::Text(text), true) => match Value::parse(text, texts, &Env::default())? {
+            Value::Array(array) => array,
+            _ => return Ok(Value::Null),
+        },
+        _ => return cast_one(facts, from, to, value),
+    };
+    let one = |ty: Type| Type { array: false, ..ty };
+    let element = if to.array { one(to) } else { Type::TEXT };
+    let mapped =
+        Value::Array(Arc::new(array.map(element, |value| cast_one(facts, one(from), element, value))?));
+    if to.array {
+        return Ok(mapped);
+    }
+    Ok(mapped.to_text(texts, &Env::default()).map_or(Value::Null, |text| Value::text(&*text)))
+}
+
+fn cast_one(facts: &dyn Facts, from: Type, to: Type, value: &Value) -> Result<Value> {
     let catalog = facts.catalog();
     if let Value::Text(text) = value {
         if let Ok(oid) = text.parse::<u32>() {
             return Ok(Value::Oid(oid));
         }
-        let undefined = |code: SqlState, what: String| Err(SqlError::new(code, what));
         return match to.base {
             Base::Regclass => match find_relation(catalog, facts.path(), text) {
                 Some(oid) => Ok(Value::Oid(oid)),
-                None => undefined(SqlState::UNDEFINED_TABLE, format!("relation \"{text}\" does not exist")),
+                None => Err(undefined(facts, text, SqlState::UNDEFINED_TABLE, "relation")),
             },
-            Base::Regtype => type_named(facts, text).map(Value::Oid),
+            Base::Regtype => type_named(facts, text).map(Value::Oid).map_err(|error| match error.code() {
+                SqlState::UNDEFINED_OBJECT => undefined(facts, text, SqlState::UNDEFINED_OBJECT, "type"),
+                _ => error,
+            }),
             Base::Regnamespace | Base::Regrole if text == "-" => Ok(Value::Oid(0)),
             Base::Regnamespace | Base::Regrole if only_name(text).is_none() => {
                 Err(SqlError::new(SqlState::INVALID_NAME, "invalid name syntax"))
             }
             Base::Regnamespace => match schema_oid(catalog, &folded_name(text)) {
-                0 => {
-                    let name = folded_name(text);
-                    undefined(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
-                }
+                0 => Err(no_schema(&folded_name(text))),
                 oid => Ok(Value::Oid(oid)),
             },
             Base::Regrole => match facts.identity().role_named(facts.catalog(), &folded_name(text)) {
                 Some(role) => Ok(Value::Oid(role)),
-                None => undefined(
-                    SqlState::UNDEFINED_OBJECT,
-                    format!("role \"{}\" does not exist", folded_name(text)),
-                ),
+                None => {
+                    let what = format!("role \"{}\" does not exist", folded_name(text));
+                    Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what))
+                }
             },
             Base::Regproc => {
                 let name = text.strip_prefix("pg_catalog.").unwrap_or(text);
                 match type_functions().find(|(_, function)| *function == name) {
                     Some((oid, _)) => Ok(Value::Oid(oid)),
                     None if let Some(oid) = routine_named(facts, text)? => Ok(Value::Oid(oid)),
-                    None => {
-                        undefined(SqlState::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist"))
-                    }
+                    None => Err(undefined(facts, text, SqlState::UNDEFINED_FUNCTION, "function")),
                 }
             }
             Base::Regprocedure if text == "-" => Ok(Value::Oid(0)),
@@ -588,7 +610,10 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
             Base::Regprocedure => match privileges::routine_of_text(facts, text)? {
                 oid if catalog.routine(oid).is_some() => Ok(Value::Oid(oid)),
                 // those of the system have no oids
-                _ => undefined(SqlState::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist")),
+                _ => {
+                    let what = format!("function \"{text}\" does not exist");
+                    Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, what))
+                }
             },
             _ => Ok(Value::Oid(0)),
         };

@@ -222,6 +222,44 @@ fn copy_goes_in_and_out<E: Engine>(db: Database<E>) {
     assert_eq!(text(s, "select sum(b) from t"), "3.50");
 }
 
+fn copy_ends_at_its_mark_wherever_that_stands<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (a text)");
+    let copy = |s: &mut _, data: &str| -> Result<String, String> {
+        ok(s, "copy t from stdin");
+        let mut sink = crate::common::Rows::default();
+        let done = s.copy_data(data.as_bytes()).and_then(|()| s.copy_done(&mut sink));
+        done.map(|_| sink.tags.concat()).map_err(|error| error.code().as_str().to_owned())
+    };
+    assert_eq!(copy(s, "a\nfoo\\.\nb\n"), Ok("COPY 2".to_owned()));
+    assert_eq!(copy(s, "c\n\\.\nd\n"), Ok("COPY 1".to_owned()));
+    assert_eq!(copy(s, "e\\."), Ok("COPY 1".to_owned()));
+    assert_eq!(copy(s, "\\.foo\n"), Err("22P04".to_owned()));
+    assert_eq!(copy(s, "f\\.foo\n"), Err("22P04".to_owned()));
+    assert_eq!(copy(s, "g\\\\.h\n"), Ok("COPY 1".to_owned()));
+    assert_eq!(text(s, "select a from t order by a"), "a c e foo g\\.h");
+}
+
+fn copy_has_the_names_of_things<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (a regclass[], b regtype, c regclass)");
+    let mut sink = crate::common::Rows::default();
+    ok(s, "copy t from stdin");
+    s.copy_data(b"{t,pg_class}\tint4\tt\n\\N\ttext[]\t\\N\n").unwrap();
+    s.copy_done(&mut sink).unwrap();
+    let shown = "{t,pg_class}\tinteger\tt\n\\N\ttext[]\t\\N\n";
+    assert_eq!(String::from_utf8(ok(s, "copy t to stdout").copied).unwrap(), shown);
+    let binary = ok(s, "copy t to stdout (format binary)").copied;
+    ok(s, "delete from t");
+    ok(s, "copy t from stdin (format binary)");
+    s.copy_data(&binary).unwrap();
+    s.copy_done(&mut sink).unwrap();
+    assert_eq!(String::from_utf8(ok(s, "copy t to stdout").copied).unwrap(), shown);
+    ok(s, "copy t from stdin");
+    let error = s.copy_data(b"{nosuch}\tint4\tt\n").and_then(|()| s.copy_done(&mut sink).map(drop));
+    assert_eq!(error.unwrap_err().code().as_str(), "42P01");
+}
+
 fn copy_looks_at_its_header_and_its_rows<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
     ok(s, "create table t (id int primary key, a text, b int default 5)");
@@ -331,6 +369,8 @@ on_each_engine! {
     a_cursor_takes_parameters,
     deep_expressions_answer_an_error_and_do_not_overflow_the_stack,
     copy_goes_in_and_out,
+    copy_ends_at_its_mark_wherever_that_stands,
+    copy_has_the_names_of_things,
     copy_looks_at_its_header_and_its_rows,
 }
 

@@ -375,6 +375,48 @@ fn kept_rows_are_as_in_memory<E: Engine>(db: Database<E>) {
     );
 }
 
+/// Rows of cursors outlive their run, and are read from any place.
+fn cursors_are_as_in_memory<E: Engine>(db: Database<E>) {
+    small(&db);
+    let large = acc();
+    let (s, l) = (&mut small_session(&db), &mut session(&large));
+    ok(l, ROWS);
+    let declare = "begin; declare x scroll cursor for select * from t order by id";
+    let before = counter(s, "temporary files");
+    ok(s, declare);
+    ok(l, declare);
+    assert!(counter(s, "temporary files") > before);
+    for motion in [
+        "fetch 100 from x",
+        "fetch absolute 2100 from x",
+        "fetch prior from x",
+        "fetch backward 130 from x",
+        "fetch forward 70 from x",
+        "fetch relative -64 from x",
+        "fetch relative 0 from x",
+        "fetch last from x",
+        "fetch next from x",
+        "fetch backward 1000 from x",
+        "move forward 500 in x",
+        "fetch all from x",
+        "fetch relative 0 from x",
+        "fetch backward all from x",
+        "fetch absolute -3 from x",
+        "fetch first from x",
+    ] {
+        assert!(ok(s, motion).rows == ok(l, motion).rows, "{motion}");
+    }
+    assert!(counter(s, "bytes in temporary files now") > 0);
+    ok(s, "rollback");
+    assert_eq!(counter(s, "bytes in temporary files now"), 0);
+    // one that outlives its transaction does so with its file
+    ok(s, "begin; declare y cursor with hold for select * from t order by id; commit");
+    assert_eq!(ok(s, "fetch 2500 from y").rows.len(), 2_500);
+    ok(s, "close y");
+    assert_eq!(counter(s, "bytes in temporary files now"), 0);
+    assert_eq!(db.query_memory(), 0);
+}
+
 /// Rows that are kept until all are found, because they are written to where they come from.
 fn rows_to_insert_are_as_in_memory<E: Engine>(db: Database<E>) {
     small(&db);
@@ -647,6 +689,7 @@ on_each_engine!(
     changes_are_as_in_memory,
     windows_are_as_in_memory,
     kept_rows_are_as_in_memory,
+    cursors_are_as_in_memory,
     rows_to_insert_are_as_in_memory,
     materialized_views_are_as_in_memory,
     many_runs_are_merged_in_passes,

@@ -273,6 +273,24 @@ impl Found {
         Ok(())
     }
 
+    fn has_part_of_date(&self) -> bool {
+        self.julian.is_some() || self.year.is_some() || self.month.is_some() || self.day.is_some()
+    }
+
+    /// Whether there is a word for a certain time already.
+    fn is_reserved(&self) -> bool {
+        self.special.is_some_and(|special| special != Special::Now)
+    }
+
+    /// A word for a certain time, of which there may be one.
+    fn reserved(&mut self, special: Special) -> Parsed<()> {
+        if self.is_reserved() {
+            return Err(Bad::Format);
+        }
+        self.special = Some(special);
+        Ok(())
+    }
+
     pub(super) fn word(&mut self, word: &str, next: Option<&Field>, env: &Env) -> Parsed<()> {
         if let Some(month) = month_of(word) {
             // a number before it was taken for the month, and is the day
@@ -301,9 +319,14 @@ impl Found {
             "at" | "on" => {}
             "t" if matches!(next, Some(Field::Time(_) | Field::Number(_) | Field::Date(_))) => {}
             "now" => self.special = Some(Special::Now),
-            "epoch" => self.special = Some(Special::Epoch),
-            "infinity" => self.special = Some(Special::Infinity),
+            "epoch" => self.reserved(Special::Epoch)?,
+            "infinity" => self.reserved(Special::Infinity)?,
             "today" | "tomorrow" | "yesterday" => {
+                if self.has_part_of_date() {
+                    return Err(Bad::Format);
+                }
+                // the last word counts
+                self.special = self.special.filter(|special| *special == Special::Now);
                 let shift = match word {
                     "tomorrow" => 1,
                     "yesterday" => -1,
@@ -327,6 +350,7 @@ impl Found {
         while let Some(field) = fields.get(at) {
             at += 1;
             match field {
+                Field::Date(_) if found.is_reserved() => return Err(Bad::Format),
                 Field::Date(text) if found.has_date() || (found.month.is_some() && found.day.is_some()) => {
                     // a date is known already: this is a zone, or time and offset run together
                     match text.split_once('-') {
@@ -348,7 +372,7 @@ impl Found {
                 Field::Time(text) => found.clock(text)?,
                 Field::Signed(text) => found.offset(text)?,
                 Field::SignedWord(word) => match word.as_str() {
-                    "-infinity" => found.special = Some(Special::NegInfinity),
+                    "-infinity" => found.reserved(Special::NegInfinity)?,
                     _ => return Err(Bad::Format),
                 },
                 Field::Number(text) => {
@@ -376,6 +400,11 @@ impl Found {
                 }
                 Field::Word(word) => found.word(word, fields.get(at), env)?,
             }
+        }
+        // `now` is a date, a time and a zone
+        let more = found.has_part_of_date() || found.time.is_some() || found.place.is_some();
+        if found.special == Some(Special::Now) && more {
+            return Err(Bad::Format);
         }
         Ok(found)
     }

@@ -57,7 +57,8 @@ pub use like::Like;
 pub use named::{Parameter, named_parameters};
 pub use regexp::{Regex, regexp_matches};
 pub use resolve::{
-    Resolved, common_type, missing_function, quote_types, resolve_call, resolve_function, resolve_operator,
+    Resolved, ambiguous_function, common_type, has_exactly, missing_function, quote_types, resolve_call,
+    resolve_function, resolve_operator,
 };
 
 pub(crate) use json_make::{key_text, to_json, to_jsonb};

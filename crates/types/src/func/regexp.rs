@@ -78,6 +78,25 @@ fn bad_regex(message: &str) -> SqlError {
     SqlError::new(SqlState::INVALID_REGULAR_EXPRESSION, format!("invalid regular expression: {message}"))
 }
 
+/// The character whose number follows in hexadecimal digits, as the crate has it.
+fn numbered(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, digits: Option<usize>) -> Result<String> {
+    /// Digits that one number may have.
+    const MAX_DIGITS: usize = 255;
+    let mut text = String::new();
+    while text.len() < digits.unwrap_or(MAX_DIGITS)
+        && let Some(digit) = chars.next_if(char::is_ascii_hexdigit)
+    {
+        text.push(digit);
+    }
+    let whole = digits.is_none_or(|digits| text.len() == digits);
+    let number = u32::from_str_radix(text.trim_start_matches('0'), 16);
+    let number = if !text.is_empty() && text.bytes().all(|b| b == b'0') { Ok(0) } else { number };
+    match number.ok().and_then(char::from_u32).filter(|_| whole) {
+        Some(c) => Ok(format!("\\x{{{:x}}}", u32::from(c))),
+        None => Err(bad_regex("invalid escape \\ sequence")),
+    }
+}
+
 /// PostgreSQL's escapes in the words of the crate.
 fn translate(pattern: &str) -> Result<String> {
     let mut out = String::with_capacity(pattern.len() + 8);
@@ -101,10 +120,10 @@ fn translate(pattern: &str) -> Result<String> {
                     'b' => out.push_str(r"\x08"),
                     'e' => out.push_str(r"\x1b"),
                     '0' => out.push_str(r"\x00"),
-                    'u' | 'x' => {
-                        out.push('\\');
-                        out.push(next);
-                    }
+                    // as many digits of a number as there are, or so many
+                    'x' => out.push_str(&numbered(&mut chars, None)?),
+                    'u' => out.push_str(&numbered(&mut chars, Some(4))?),
+                    'U' => out.push_str(&numbered(&mut chars, Some(8))?),
                     '1'..='9' => return Err(bad_regex("back references are not supported")),
                     c if c.is_alphanumeric() => return Err(bad_regex("invalid escape \\ sequence")),
                     c => out.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),

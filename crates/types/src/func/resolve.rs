@@ -302,8 +302,9 @@ fn choose_named(
     };
     let open = candidates.iter().filter(|f| is_open(f)).count();
     let shown = || format!("function {name}({})", quote_types(given));
-    // PostgreSQL has it for addresses, too: nothing says which of them a literal is
-    if name == "trunc" && args.len() == 1 && is_unknown(args[0]) {
+    // PostgreSQL has the one for addresses, too, and the other for numbers of transactions: nothing says which of them
+    // a literal is
+    if matches!(name, "trunc" | "age") && args.len() == 1 && is_unknown(args[0]) {
         return Err(several(&shown()));
     }
     match choose(candidates, args) {
@@ -330,6 +331,17 @@ fn choose_named(
 fn several(call: &str) -> SqlError {
     let hint = "Could not choose a best candidate function. You might need to add explicit type casts.";
     SqlError::new(SqlState::AMBIGUOUS_FUNCTION, format!("{call} is not unique")).hint(hint)
+}
+
+/// 42725: several functions of this name take these arguments equally well.
+#[cold]
+pub fn ambiguous_function(name: &str, args: &[Type]) -> SqlError {
+    several(&format!("function {name}({})", quote_types(args)))
+}
+
+/// Whether a function of the name takes just one argument of this very type.
+pub fn has_exactly(name: &str, arg: Type) -> bool {
+    functions_named(name).iter().any(|f| takes(f, 1) && is_exact(param_at(f, 0), arg))
 }
 
 /// 42883: there is no function of this name for these arguments.

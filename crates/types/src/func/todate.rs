@@ -86,7 +86,7 @@ fn is_digits(key: &str) -> bool {
             | "TZH"
             | "OF"
             | "FX"
-    ) && !key.starts_with("FF")
+    )
 }
 
 fn mode_of(key: &str) -> Option<Mode> {
@@ -509,7 +509,7 @@ fn read(text: &str, pattern: &str) -> Result<Read> {
                 found.take(&mut cursor, minus)?;
                 rest = cursor.rest;
                 // words have none
-                if ordinal.is_some() && (is_digits(key) || key.starts_with("FF")) && *key != "TZM" {
+                if ordinal.is_some() && is_digits(key) && *key != "TZM" {
                     skip(&mut rest);
                     skip(&mut rest);
                 }

@@ -5,6 +5,7 @@ use super::{element_to_default, is_default, is_generated};
 use crate::bind::element::Element;
 use crate::bind::names::{fold, split};
 use crate::bind::scope::ScopeTable;
+use crate::bind::select::set_nodes;
 use crate::bind::{Binder, Bound, Output, Typed, unsupported};
 use crate::plan::expr::Expr;
 use crate::plan::trigger::Event;
@@ -130,6 +131,7 @@ impl Binder<'_> {
             scalar: false,
             own: false,
             view: None,
+            later: Vec::new(),
             row_names: None,
         }];
         let (returning, returning_slots, output) = self.returning(insert.returning.as_deref())?;
@@ -232,7 +234,15 @@ impl Binder<'_> {
             && query.order_by.is_none()
             && query.limit_clause.is_none()
         {
-            let source = self.insert_values(targets, &rows.rows, values)?;
+            // one row is a list of a SELECT: its sets make rows of it
+            let sets = (rows.rows.len() == 1).then(Vec::new);
+            let before = std::mem::replace(&mut self.scope().sets, sets);
+            let source = self.insert_values(targets, &rows.rows, values);
+            let sets = std::mem::replace(&mut self.scope().sets, before).unwrap_or_default();
+            let source = source?;
+            if !sets.is_empty() {
+                return Ok((set_nodes(source, sets), true));
+            }
             let reads = match &source {
                 Node::ValuesScan { rows, .. } => rows.iter().flatten().any(Expr::needs_worker),
                 _ => false,

@@ -133,6 +133,7 @@ impl Binder<'_> {
                 scalar: false,
                 own: false,
                 view: None,
+                later: Vec::new(),
                 row_names: None,
             },
             ScopeTable {
@@ -142,6 +143,7 @@ impl Binder<'_> {
                 scalar: false,
                 own: false,
                 view: None,
+                later: Vec::new(),
                 row_names: None,
                 // by its qualified name only
                 columns: seen

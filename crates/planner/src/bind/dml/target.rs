@@ -30,8 +30,6 @@ pub(super) struct Target {
     /// That view.
     pub(super) instead: Option<Arc<ViewDesc>>,
     uses: UseNumber,
-    /// Whose privileges count for that view.
-    by: Option<u32>,
     /// The views that it is written through, the one that the statement names first.
     views: Vec<Through>,
 }
@@ -246,13 +244,12 @@ impl Binder<'_> {
             }
             Relation::View(view) => {
                 let found = self.through(view, whole, event, &mut views);
-                let by = self.uses.by();
                 self.uses.act_for(around);
                 match found? {
                     (Relation::View(view), uses) => {
                         self.lasting |= !is_temporary(&view.schema);
                         let table = Arc::new(self.lookup.unmade(&view.as_table())?);
-                        Ok(Target { table, instead: Some(view), uses, by, views })
+                        Ok(Target { table, instead: Some(view), uses, views })
                     }
                     (table, uses) => self.target_table(table.oid(), uses, views),
                 }
@@ -270,7 +267,7 @@ impl Binder<'_> {
         if !self.tables.iter().any(|(known, _)| *known == oid) {
             self.tables.push((oid, table.info.id));
         }
-        Ok(Target { table, instead: None, uses, by: None, views })
+        Ok(Target { table, instead: None, uses, views })
     }
 
     /// The views from this one on, and the table that the last one reads; or a view whose triggers do what is to be
@@ -320,10 +317,7 @@ impl Binder<'_> {
     /// done.
     pub(super) fn rows_to_write(&mut self, target: &Target, shown: &str) -> Result<Leaf> {
         let Some(view) = &target.instead else { return self.scan_of(target.table.desc.oid, shown) };
-        let around = self.uses.by();
-        self.uses.act_for(target.by);
         let by = self.reader_behind(view);
-        self.uses.act_for(around);
         let query = scaledb_parse::query(&view.query)?;
         let bound = self.within_view(view, by, |binder| binder.deeper(|binder| binder.query(&query)))?;
         let (node, mut columns) = self.slots_of(bound, &[]);
@@ -396,12 +390,14 @@ impl Binder<'_> {
             return Err(SqlError::internal("a view of no table"));
         };
         let (relation, select) = (&view.own.lower, &view.own.select);
+        let mut later = Vec::new();
         if let Some(&(_, end)) = self.known_columns.iter().find(|(of, _)| *of == relation.oid())
             && matches!(relation, Relation::View(_))
         {
-            lower.truncate(usize::from(end.unsigned_abs()).saturating_sub(1));
+            later = lower.split_off(lower.len().min(usize::from(end.unsigned_abs()).saturating_sub(1)));
         }
         self.add_table(Some(relation.schema()), alias.as_ref(), relation.name(), lower)?;
+        self.scope().tables.iter_mut().for_each(|table| table.with_later(std::mem::take(&mut later)));
         let condition = select.selection.as_ref().map(|ast| self.condition(ast, "WHERE")).transpose()?;
         let outputs = self.projection(&select.projection, true)?;
         self.scopes.pop();
@@ -483,6 +479,13 @@ impl Binder<'_> {
         let given = target.to_table(Event::Insert, given.collect(), defaults)?;
         let mut values = vec![None; target.table.types.len()];
         for (at, value) in given {
+            // what the statement gives was looked at: this is the default of a view, or stands for the column's own
+            let column = &target.table.desc.columns[at];
+            if column.generated.is_some() && !matches!(value, Expr::Const(Value::Null)) {
+                let what = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
+                let detail = format!("Column \"{}\" is a generated column.", column.name);
+                return Err(SqlError::new(SqlState::GENERATED_ALWAYS, what).detail(detail));
+            }
             values[at] = Some(value);
         }
         Ok(values)

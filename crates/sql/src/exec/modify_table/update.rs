@@ -204,7 +204,8 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         for key in &checks.referred {
             let (before, after) = (pick(&key.to_columns, old), pick(&key.to_columns, new));
-            if before != after {
+            // a key that is equal, and looks otherwise, goes along as well
+            if !Value::are_identical(&before, &after) {
                 self.note(Check::referred(key.clone(), before, Some(after)));
             }
         }

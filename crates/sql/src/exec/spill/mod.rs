@@ -17,7 +17,8 @@ mod stash;
 pub(crate) use merge::{Merged, Sortable, Sorter};
 pub(crate) use numbered::{Numbered, Numbering};
 pub(crate) use partition::{Division, Partitions, Rows};
-use rows::{Reader, Writer, put_row};
+use rows::{Reader, Writer};
+pub(crate) use rows::{put_row, take_row};
 pub(crate) use stash::{Stash, Stashed};
 
 /// Bytes that are written or read at once.

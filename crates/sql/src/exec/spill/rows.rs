@@ -13,7 +13,7 @@ const LENGTH: usize = 4;
 ///
 /// # Errors
 /// 54000 and 54001 for a value that cannot be written.
-pub(super) fn put_row<'v>(values: impl IntoIterator<Item = &'v Value>, to: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn put_row<'v>(values: impl IntoIterator<Item = &'v Value>, to: &mut Vec<u8>) -> Result<()> {
     let at = to.len();
     to.extend_from_slice(&[0; LENGTH]);
     for value in values {
@@ -24,6 +24,23 @@ pub(super) fn put_row<'v>(values: impl IntoIterator<Item = &'v Value>, to: &mut 
     })?;
     to[at..at + LENGTH].copy_from_slice(&len.to_le_bytes());
     Ok(())
+}
+
+/// The row at the front of bytes, and how many it takes; `None` if it is not whole there.
+///
+/// # Errors
+/// XX001.
+pub(crate) fn take_row(bytes: &[u8], width: usize) -> Result<Option<(Box<[Value]>, usize)>> {
+    let Some((len, rest)) = bytes.split_first_chunk::<LENGTH>() else { return Ok(None) };
+    let len = u32::from_le_bytes(*len) as usize;
+    let Some(mut values) = rest.get(..len) else { return Ok(None) };
+    let mut row = Vec::with_capacity(width);
+    for _ in 0..width {
+        let (value, rest) = Value::read_tagged(values).ok_or_else(damaged)?;
+        row.push(value);
+        values = rest;
+    }
+    if values.is_empty() { Ok(Some((row.into(), LENGTH + len))) } else { Err(damaged()) }
 }
 
 /// A file that rows are written to.

@@ -87,7 +87,12 @@ impl<E: Engine> Session<E> {
             let called = self.kind_and_name(&view);
             let dropped = operations.iter().find_map(|operation| match operation {
                 AlterTableOperation::DropColumn { column_names, drop_behavior, .. } => {
-                    Some((column_names.first().map(fold).unwrap_or_default(), *drop_behavior))
+                    let column = column_names.first().map(fold).unwrap_or_default();
+                    Some((format!("column {column} of"), *drop_behavior))
+                }
+                // what is grouped by a key has the other columns, too
+                AlterTableOperation::DropConstraint { name, drop_behavior, .. } => {
+                    Some((format!("constraint {} on", fold(name)), *drop_behavior))
                 }
                 _ => None,
             });
@@ -100,8 +105,8 @@ impl<E: Engine> Session<E> {
                     }
                     self.tell_of_cascade(&cascaded);
                 }
-                Some((column, _)) => {
-                    let what = format!("column {column} of table {name}");
+                Some((part, _)) => {
+                    let what = format!("{part} table {name}");
                     return Err(depends(&what, &called));
                 }
                 None if operations.iter().any(|o| matches!(o, AlterTableOperation::AlterColumn { .. })) => {
@@ -205,7 +210,11 @@ impl<E: Engine> Session<E> {
         let store = |session: &mut Self, desc: TableDesc| session.put(Relation::Table(Arc::new(desc)));
         match operation {
             AlterTableOperation::AddColumn { if_not_exists, column_def, .. } => {
-                if desc.column(&new_name(&column_def.name)).is_some() && *if_not_exists {
+                let name = new_name(&column_def.name);
+                if desc.column(&name).is_some() && *if_not_exists {
+                    let what =
+                        format!("column \"{name}\" of relation \"{}\" already exists, skipping", desc.name);
+                    self.skip(&what, SqlState::DUPLICATE_COLUMN);
                     return Ok(());
                 }
                 self.add_column_to(table, desc, column_def)
@@ -215,6 +224,11 @@ impl<E: Engine> Session<E> {
                 for name in column_names {
                     let name = fold(name);
                     if desc.column(&name).is_none() && *if_exists {
+                        let what = format!(
+                            "column \"{name}\" of relation \"{}\" does not exist, skipping",
+                            desc.name
+                        );
+                        self.skip(&what, SqlState::SUCCESSFUL_COMPLETION);
                         continue;
                     }
                     let table = self.table(desc.oid)?;

@@ -37,6 +37,7 @@ impl<E: Engine> Session<E> {
                     self.unique(desc, name, vec![key], option.characteristics.as_ref())?;
                 }
                 ColumnOption::Check(check) => {
+                    refuse_enforced(check.enforced)?;
                     self.check(desc, name.or(check.name.as_ref()), &check.expr)?;
                 }
                 _ => {}
@@ -78,6 +79,7 @@ impl<E: Engine> Session<E> {
                     key.columns.iter().map(|c| key_column(desc, &c.column)).collect::<Result<_>>()?;
                 self.unique(desc, key.name.as_ref(), columns, key.characteristics.as_ref())
             }
+            TableConstraint::Check(check) if check.enforced.is_some() => refuse_enforced(check.enforced),
             TableConstraint::Check(check) => match exclusion_of(&check.expr) {
                 Some(exclusion) => self.exclusion(desc, check.name.as_ref(), &exclusion),
                 None => self.check(desc, check.name.as_ref(), &check.expr),
@@ -122,7 +124,7 @@ impl<E: Engine> Session<E> {
         let table = desc.name.clone();
         let name = self.constraint_name(desc, name, &[&table], "pkey")?;
         let oid = self.state.shared.new_oid();
-        let deferrable = initially(characteristics);
+        let deferrable = initially(characteristics)?;
         if deferrable.is_some() {
             // two rows may share it for a while, which the key of the engine's table does not allow
             desc.indexes.push(IndexDesc {
@@ -157,7 +159,7 @@ impl<E: Engine> Session<E> {
         parts.extend(names.iter().map(String::as_str));
         let name = self.constraint_name(desc, name, &parts, "key")?;
         let oid = self.state.shared.new_oid();
-        let deferrable = initially(characteristics);
+        let deferrable = initially(characteristics)?;
         desc.indexes.push(IndexDesc {
             oid,
             name,
@@ -305,6 +307,7 @@ impl<E: Engine> Session<E> {
             Some(ReferentialAction::SetDefault) => Action::SetDefault,
         };
         let traits = key.characteristics.as_ref();
+        initially(traits)?;
         let deferred = traits.is_some_and(|t| t.initially == Some(DeferrableInitial::Deferred));
         let (on_delete, on_update) = (action(&key.on_delete), action(&key.on_update));
         check_actions(desc, &columns, on_delete, on_update)?;
@@ -407,12 +410,29 @@ fn check_actions(desc: &TableDesc, columns: &[i16], on_delete: Action, on_update
 }
 
 /// When a constraint is checked, if it is deferrable.
-pub(super) fn initially(characteristics: Option<&ConstraintCharacteristics>) -> Option<Initially> {
-    let characteristics = characteristics?;
-    if characteristics.initially == Some(DeferrableInitial::Deferred) {
-        return Some(Initially::Deferred);
+///
+/// # Errors
+/// 42601 for one that is deferred and not deferrable, and for ENFORCED.
+pub(super) fn initially(characteristics: Option<&ConstraintCharacteristics>) -> Result<Option<Initially>> {
+    let Some(characteristics) = characteristics else { return Ok(None) };
+    refuse_enforced(characteristics.enforced)?;
+    Ok(match (characteristics.initially, characteristics.deferrable) {
+        (Some(DeferrableInitial::Deferred), Some(false)) => {
+            let what = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
+        (Some(DeferrableInitial::Deferred), _) => Some(Initially::Deferred),
+        (_, Some(true)) => Some(Initially::Immediate),
+        _ => None,
+    })
+}
+
+/// Refuses ENFORCED and NOT ENFORCED, which PostgreSQL 15 does not know: all constraints are enforced.
+fn refuse_enforced(enforced: Option<bool>) -> Result<()> {
+    match enforced {
+        None => Ok(()),
+        Some(_) => Err(SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at or near \"ENFORCED\"")),
     }
-    (characteristics.deferrable == Some(true)).then_some(Initially::Immediate)
 }
 
 /// 42P16 for a second primary key.
@@ -452,7 +472,7 @@ pub(super) fn check_types(
                     b.sql_name()
                 ))
                 .hint(
-                    "Integers may refer to integers and numeric, text to text; others to their own type.",
+                    "Numbers may refer to numbers that hold them, text to text; others to their own type.",
                 ));
         }
     }
@@ -463,8 +483,13 @@ pub(super) fn check_types(
 /// meaning whatever the session.
 fn may_refer(from: Type, to: Type) -> bool {
     let integer = |ty: Type| matches!(ty.base, Base::Int2 | Base::Int4 | Base::Int8) && !ty.array;
-    let numeric = to.base == Base::Numeric && !to.array;
-    from.plain() == to.plain() || from.is_text() && to.is_text() || integer(from) && (integer(to) || numeric)
+    let float = |ty: Type| matches!(ty.base, Base::Float4 | Base::Float8) && !ty.array;
+    let numeric = |ty: Type| ty.base == Base::Numeric && !ty.array;
+    from.plain() == to.plain()
+        || from.is_text() && to.is_text()
+        || integer(from) && (integer(to) || numeric(to) || float(to))
+        || float(from) && float(to)
+        || numeric(from) && float(to)
 }
 
 /// Columns of a primary key refuse NULL.

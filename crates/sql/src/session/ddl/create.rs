@@ -145,6 +145,7 @@ impl<E: Engine> Session<E> {
             if column.ty.base == Base::Record {
                 return Err(pseudo_type(&name, column.ty));
             }
+            self.state.check_type(column.ty)?;
             let attnum = desc.next_attnum;
             desc.columns.push(ColumnDesc::new(name, attnum, column.ty.oid(), column.ty.modifier()));
             desc.next_attnum += 1;
@@ -159,6 +160,7 @@ impl<E: Engine> Session<E> {
         }
         self.make_table(&mut desc)?;
         let target = format!("\"{}\".\"{}\"", desc.schema, desc.name.replace('"', "\"\""));
+        let oid = desc.oid;
         self.put(Relation::Table(Arc::new(desc)))?;
         if create_as::is_without_data(create) {
             let plain = create.query.is_some();
@@ -166,13 +168,15 @@ impl<E: Engine> Session<E> {
         }
         let types: Vec<u32> = compiled.params.iter().map(|ty| ty.oid()).collect();
         let insert = self.compile(&format!("INSERT INTO {target} {text}"), &types)?;
-        let mut rows = super::super::run::Kept::default();
+        let mut rows = super::super::kept::Kept::default();
         let mut explaining = self.explaining.take();
         let target = match &mut explaining {
             Some(explaining) => super::super::run::Target::Explain(explaining),
             None => super::super::run::Target::Keep(&mut rows),
         };
+        let around = self.filling.replace(oid);
         let count = self.run_plan(&insert, &params, false, target);
+        self.filling = around;
         self.explaining = explaining;
         let count = count?;
         Ok(Tag::rows("SELECT", count))

@@ -364,6 +364,8 @@ impl<E: Engine> Session<E> {
                     )));
                 }
                 self.state.check_privilege(ObjectKind::Table, reference.from.oid, Privileges::TRUNCATE)?;
+                let what = format!("truncate cascades to table \"{}\"", reference.from.name);
+                self.skip(&what, SqlState::SUCCESSFUL_COMPLETION);
                 tables.push(self.table(reference.from.oid)?);
             }
             at += 1;

@@ -11,7 +11,8 @@ use crate::api::{Executed, Tag};
 use crate::compiled::{Action, Held};
 use crate::patience::{CHANGE_ATTEMPTS, STATEMENT_ATTEMPTS, STATEMENT_PATIENCE, sleep_before};
 use crate::session::compile::{Compiling, compiled};
-use crate::session::run::{Kept, Target};
+use crate::session::kept::Kept;
+use crate::session::run::Target;
 use scaledb_catalog::{ColumnDesc, IndexDesc, MaterializedDesc, Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_parse as parse;
@@ -112,6 +113,7 @@ impl<E: Engine> Session<E> {
             if column.ty.base == Base::Record {
                 return Err(pseudo_type(&name, column.ty));
             }
+            self.state.check_type(column.ty)?;
             let attnum = desc.next_attnum;
             desc.columns.push(ColumnDesc::new(name, attnum, column.ty.oid(), column.ty.modifier()));
             desc.next_attnum += 1;
@@ -271,7 +273,9 @@ impl<E: Engine> Session<E> {
         // what its query calls may do what its owner may
         let state = &self.state;
         let mark = state.identity.act_as(&state.catalog, state.catalog.owner_of(desc.oid));
+        let around = self.filling.replace(desc.oid);
         let count = self.run_plan(&compiled, &[], false, target);
+        self.filling = around;
         self.state.identity.act_no_more(&self.state.catalog, mark);
         self.explaining = explaining;
         count

@@ -238,6 +238,20 @@ impl<E: Engine> Session<E> {
         }
     }
 
+    /// The answer to a name for a new relation, if something has it.
+    ///
+    /// # Errors
+    /// What is wrong with the schema.
+    pub(in crate::session) fn taken_for_new(
+        &mut self,
+        schema: Option<String>,
+        name: &str,
+        temporary: bool,
+    ) -> Result<Option<SqlError>> {
+        let schema = self.schema_named(schema, temporary)?;
+        Ok(self.state.catalog.is_taken(&schema, name).then(|| self.name_is_taken(&schema, name)))
+    }
+
     /// The answer to a name for a relation that something has.
     fn name_is_taken(&self, schema: &str, name: &str) -> SqlError {
         if self.state.catalog.own_type_named(schema, name).is_none() {

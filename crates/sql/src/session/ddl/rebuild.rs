@@ -200,6 +200,7 @@ impl<E: Engine> Session<E> {
             scalar: false,
             own: false,
             view: None,
+            later: Vec::new(),
             row_names: None,
         };
         binder.scope().tables.push(scope_table);

@@ -43,11 +43,13 @@ impl<E: Engine> Session<E> {
             }
             RoleStatement::ReassignOwned { from, to } => {
                 let from = self.roles_to_empty(from, "permission denied to reassign objects")?;
-                let to =
-                    self.roles_to_empty(std::slice::from_ref(to), "permission denied to reassign objects")?;
+                let to = self.role_of(to)?;
+                if !self.state.catalog.has_rights_of(self.state.identity.current(), to) {
+                    return Err(denied("permission denied to reassign objects"));
+                }
                 for role in from {
                     for (kind, object) in self.owned_by(role) {
-                        self.give_to(kind, object, to[0]);
+                        self.give_to(kind, object, to);
                     }
                 }
             }

@@ -7,7 +7,7 @@ use crate::api::{Column, Tag};
 use crate::routine::{Names, Piece, Returns, Wanted, load, type_of_column};
 use scaledb_catalog::{
     Language, ObjectKind, ParameterDesc, ParameterMode, Relation, Returned, RoutineDesc, RoutineKind,
-    TableDesc, ViewDesc, Volatility,
+    TableDesc, ViewDesc,
 };
 use scaledb_engine::Engine;
 use scaledb_parse::routine::{
@@ -43,13 +43,11 @@ impl<E: Engine> Session<E> {
             }
         }
         self.state.check_language(create.language)?;
-        let promises = create.strict || create.volatility != Volatility::Volatile;
-        if create.kind == RoutineKind::Procedure && promises {
-            let what = "invalid attribute in procedure definition";
-            return Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what));
+        if create.leakproof {
+            self.check_leakproof()?;
         }
         let parameters = self.parameters(&create.parameters)?;
-        check_parameters(&parameters)?;
+        check_parameters(&parameters, create)?;
         let (returns, set) = self.returned(create, &parameters)?;
         let mut desc = RoutineDesc {
             oid: 0,
@@ -324,15 +322,23 @@ impl<E: Engine> Session<E> {
             types.push(self.named_type(parameter)?.1);
         }
         let all_given: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
-        // the arguments of a procedure may be all of its parameters
-        let all_of =
-            |desc: &RoutineDesc| -> Vec<u32> { desc.parameters.iter().map(|p| p.type_oid).collect() };
-        let fits = |desc: &Arc<RoutineDesc>| {
-            desc.given().map(|p| p.type_oid).eq(all_given.iter().copied())
-                || desc.kind == RoutineKind::Procedure && all_of(desc) == all_given
+        let by_given =
+            found.iter().find(|desc| desc.given().map(|p| p.type_oid).eq(all_given.iter().copied()));
+        // where nothing is said of modes, the arguments of a procedure may be all of its parameters
+        let may_be_all = kinds != Kinds::Function && parameters.iter().all(|parameter| !parameter.has_mode);
+        let has_all = |desc: &&Arc<RoutineDesc>| {
+            let all = desc.parameters.iter().map(|p| p.type_oid);
+            desc.kind == RoutineKind::Procedure && all.eq(all_given.iter().copied())
         };
+        let by_all = found.iter().find(|desc| may_be_all && has_all(desc));
+        if let (Some(one), Some(other)) = (by_given, by_all)
+            && one.oid != other.oid
+        {
+            let what = format!("{word} name \"{}\" is not unique", signature.name.1);
+            return Err(SqlError::new(SqlState::AMBIGUOUS_FUNCTION, what));
+        }
         let names: Vec<String> = types.iter().map(|ty| ty.sql_name()).collect();
-        match found.into_iter().find(fits) {
+        match by_given.or(by_all).cloned() {
             Some(desc) if kinds.has(desc.kind) => Ok(desc),
             Some(desc) => {
                 let what = format!("{}({}) is not a {word}", desc.name, names.join(","));
@@ -552,7 +558,13 @@ impl<E: Engine> Session<E> {
         let mut desc = (*found).clone();
         let users = self.calls_in_views(found.oid);
         for change in &alter.changes {
+            if found.kind == RoutineKind::Procedure && !change.is_of_procedures() {
+                let what = "invalid attribute in procedure definition";
+                return Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what));
+            }
             match change {
+                RoutineChange::Leakproof(true) => self.check_leakproof()?,
+                RoutineChange::Leakproof(false) | RoutineChange::Speed(_) => {}
                 RoutineChange::Rename(name) => {
                     self.check_may_create_in(&desc.schema)?;
                     self.refuse_defaults(&found)?;
@@ -624,6 +636,16 @@ impl<E: Engine> Session<E> {
         desc.comment = text.filter(|text| !text.is_empty()).map(str::to_owned);
         self.put_routine(desc);
         Ok(())
+    }
+
+    /// # Errors
+    /// 42501 unless the current role is a superuser.
+    fn check_leakproof(&self) -> Result<()> {
+        if self.state.identity.is_superuser() {
+            return Ok(());
+        }
+        let what = "only superuser can define a leakproof function";
+        Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, what))
     }
 
     fn check_free_routine(&self, desc: &RoutineDesc) -> Result<()> {
@@ -731,13 +753,23 @@ fn check_type(ty: Type) -> Result<()> {
 
 /// # Errors
 /// 42P13 for names that are there twice, and for defaults that are followed by parameters without.
-fn check_parameters(parameters: &[ParameterDesc]) -> Result<()> {
+fn check_parameters(parameters: &[ParameterDesc], create: &CreateRoutine) -> Result<()> {
     let wrong = |what: String| Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what));
     for (number, parameter) in parameters.iter().enumerate() {
-        // a column of a table may have the name of what is given: not so in PostgreSQL, and names are in one scope here
+        // a body in SQL names only what is given: what is returned may be called the same
+        let together = |other: &ParameterDesc| {
+            let given = other.mode.is_given() && parameter.mode.is_given();
+            let returned = other.mode.is_returned() && parameter.mode.is_returned();
+            given || returned || create.language != Language::Sql
+        };
         let twice = |other: &ParameterDesc| !other.name.is_empty() && other.name == parameter.name;
-        if parameters[..number].iter().any(twice) {
+        if parameters[..number].iter().any(|other| twice(other) && together(other)) {
             return wrong(format!("parameter name \"{}\" used more than once", parameter.name));
+        }
+        let after_default = parameters[..number].iter().any(|other| other.default.is_some());
+        if create.kind == RoutineKind::Procedure && parameter.mode == ParameterMode::Out && after_default {
+            let what = "procedure OUT parameters cannot appear after one with a default value";
+            return wrong(what.to_owned());
         }
     }
     let given: Vec<_> = parameters.iter().filter(|parameter| parameter.mode.is_given()).collect();

@@ -28,6 +28,9 @@ const OF_FILES: [&str; 6] = [
     "vacuum_index_cleanup",
     "vacuum_truncate",
 ];
+/// Those that are whole numbers, with the least and the greatest.
+const WHOLE: [(&str, i64, i64); 3] =
+    [("fillfactor", 10, 100), ("parallel_workers", 0, 1_024), ("toast_tuple_target", 128, 8_160)];
 const OF_CLEANING: [&str; 3] = ["autovacuum_", "log_autovacuum_", "toast."];
 
 /// Whether names are those of storage parameters, or among some others.
@@ -39,8 +42,32 @@ pub(super) fn check_parameters(others: &[&str], names: &[String]) -> Result<()> 
         [] => OF_FILES.contains(&name) || OF_CLEANING.iter().any(|of| name.starts_with(of)),
         others => others.contains(&name),
     };
-    let mut names = names.iter().map(|name| name_of(name));
-    names.find(|name| !known(name)).map_or(Ok(()), |name| Err(unrecognized(name)))
+    for parameter in names {
+        let name = name_of(parameter);
+        if !known(name) {
+            return Err(unrecognized(name));
+        }
+        if let Some((_, value)) = parameter.split_once('=') {
+            check_bounds(name, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a storage parameter that is a whole number is one, within its bounds.
+///
+/// # Errors
+/// 22023.
+fn check_bounds(name: &str, value: &str) -> Result<()> {
+    let Some((_, least, most)) = WHOLE.iter().find(|(known, ..)| *known == name) else { return Ok(()) };
+    let value = value.trim_matches('\'');
+    let wrong = |what: String| Err(SqlError::invalid_parameter(what));
+    match value.parse::<i64>() {
+        Ok(number) if (*least..=*most).contains(&number) => Ok(()),
+        Ok(_) => wrong(format!("value {value} out of bounds for option \"{name}\""))
+            .map_err(|error| error.detail(format!("Valid values are between \"{least}\" and \"{most}\"."))),
+        Err(_) => wrong(format!("invalid value for integer option \"{name}\": {value}")),
+    }
 }
 
 /// The name in `name=value`.
@@ -88,7 +115,10 @@ pub(super) fn asked(create: &CreateTable, options: &[OptionSpec]) -> Result<Aske
                 return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, what)
                     .detail(format!("Valid value is \"{EVERYWHERE}\".")));
             }
-            name if OF_FILES.contains(&name) || OF_CLEANING.iter().any(|of| name.starts_with(of)) => continue,
+            name if OF_FILES.contains(&name) || OF_CLEANING.iter().any(|of| name.starts_with(of)) => {
+                check_bounds(name, &value)?;
+                continue;
+            }
             name => return Err(unrecognized(name)),
         };
         if !matches!(asked, Asked::Nothing) {

@@ -68,6 +68,7 @@ impl<E: Engine> Session<E> {
             function: function.oid,
             arguments: create.arguments.clone(),
             enabled: true,
+            always: false,
             comment: None,
         };
         self.change_triggers(&table, |triggers| {
@@ -270,7 +271,7 @@ impl<E: Engine> Session<E> {
         let names = |trigger: &TriggerDesc| enable.name.as_ref().is_none_or(|name| trigger.name == *name);
         self.change_triggers(&table, |triggers| {
             let named = triggers.iter_mut().filter(|trigger| names(trigger));
-            named.for_each(|trigger| trigger.enabled = enable.enabled);
+            named.for_each(|trigger| (trigger.enabled, trigger.always) = (enable.enabled, enable.always));
         })?;
         Ok(tag)
     }

@@ -68,6 +68,7 @@ impl<E: Engine> Session<E> {
             if column.ty.base == Base::Record {
                 return Err(pseudo_type(&name, column.ty));
             }
+            self.state.check_type(column.ty)?;
             columns.push((name, column.ty.oid(), column.ty.modifier()));
         }
         if let Some(replaced) = &replaced {
@@ -83,7 +84,7 @@ impl<E: Engine> Session<E> {
             uses,
             path,
             known,
-            security_invoker: false,
+            security_invoker: None,
             check_option: None,
             defaults: Vec::new(),
             triggers: Vec::new(),
@@ -148,7 +149,9 @@ impl<E: Engine> Session<E> {
             }
             ViewChange::Reset(names) => {
                 let mut changed = (**view).clone();
-                changed.security_invoker &= !names.iter().any(|name| name == "security_invoker");
+                if names.iter().any(|name| name == "security_invoker") {
+                    changed.security_invoker = None;
+                }
                 changed.check_option =
                     changed.check_option.filter(|_| !names.iter().any(|name| name == "check_option"));
                 self.put(Relation::View(Arc::new(changed)))?;
@@ -308,7 +311,7 @@ fn set_options(view: &mut ViewDesc, options: &[(String, String)]) -> Result<()> 
             }
         };
         match name.as_str() {
-            "security_invoker" => view.security_invoker = on,
+            "security_invoker" => view.security_invoker = Some(on),
             "security_barrier" if !on => {}
             "security_barrier" => {
                 let what = "views that are security barriers are not supported";

@@ -5,6 +5,8 @@ use super::locks::give_room;
 use crate::api::Severity;
 use crate::compiled::Compiled;
 use crate::exec::context::{Host, HostMark};
+use crate::exec::measure::Measures;
+use crate::explain::{Summary, describe};
 use crate::identity::RoleMark;
 use crate::routine::{Loaded, Piece};
 use crate::system;
@@ -12,6 +14,7 @@ use scaledb_catalog::{ObjectKind, Privileges, RoutineDesc};
 use scaledb_engine::Engine;
 use scaledb_locks::keeper::MAX_BATCH;
 use scaledb_locks::{Mode, Owner, Tag};
+use scaledb_parse::explain::Options;
 use scaledb_parse::utility::Utility;
 use scaledb_planner::bind::names::{is_schema, is_temporary};
 use scaledb_planner::bind::{Keys, Lookup};
@@ -21,8 +24,21 @@ use scaledb_planner::plan::{BoundTable, Computed, Plan};
 use scaledb_types::{DomainType, Env, Result, SqlError, SqlState, Type, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::Duration;
 
 impl<E: Engine> Host for SessionState<E> {
+    fn shown(
+        &self,
+        env: &Env,
+        plan: &Plan,
+        options: Options,
+        (measures, execution): (Option<&Measures>, Option<Duration>),
+    ) -> Vec<Box<[Value]>> {
+        let reach = |id, keys: scaledb_engine::Keys<'_>| self.shared.engine.reach(id, keys);
+        let summary = Summary { execution, ..Summary::default() };
+        describe(plan, env, &reach, options.verbose, measures).values(options.format, &summary)
+    }
+
     fn engine_error(&self, error: scaledb_base::Error) -> SqlError {
         self.explain(error, |_| self.running.get())
     }
@@ -55,12 +71,16 @@ impl<E: Engine> Host for SessionState<E> {
             "current_schemas" | "current_schema" => {
                 self.used.note_all();
                 let hidden = function.name == "current_schema" || !args[0].is_true();
+                let role = self.role_name(self.identity.current());
+                let set = self.settings.borrow().search_path(&role);
+                let is_set = |schema: &str| set.iter().any(|known| known == schema);
                 let mut names: Vec<Value> = self
                     .path
                     .iter()
-                    .filter(|schema| {
-                        let system = *schema == "pg_catalog" || is_temporary(schema);
-                        if system { !hidden } else { is_schema(&self.catalog, &self.path, schema) }
+                    .filter(|schema| match schema.as_str() {
+                        "pg_catalog" => !hidden || is_set("pg_catalog"),
+                        schema if is_temporary(schema) => !hidden || is_set("pg_temp"),
+                        schema => is_schema(&self.catalog, &self.path, schema),
                     })
                     .map(Value::text)
                     .collect();

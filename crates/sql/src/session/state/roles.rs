@@ -20,11 +20,21 @@ impl<E: Engine> SessionState<E> {
     /// 42501.
     #[inline]
     pub(crate) fn check_needs(&self, plan: &Plan) -> Result<()> {
+        self.check_needs_but(plan, None)
+    }
+
+    /// The same; what it does with one object it may do.
+    ///
+    /// # Errors
+    /// 42501.
+    #[inline]
+    pub(crate) fn check_needs_but(&self, plan: &Plan, may: Option<u32>) -> Result<()> {
         let Some(needs) = &plan.needs else { return Ok(()) };
         if self.identity.is_superuser() && !needs.of_others {
             return Ok(());
         }
-        needs.all.iter().try_for_each(|need| self.check_need(need))
+        let mut asked = needs.all.iter().filter(|need| Some(need.object) != may);
+        asked.try_for_each(|need| self.check_need(need))
     }
 
     fn check_need(&self, need: &Need) -> Result<()> {

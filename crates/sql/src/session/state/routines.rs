@@ -1,9 +1,10 @@
 //! Routines as statements at work call them: made ready once, and their pieces of SQL compiled.
 
 use super::SessionState;
-use crate::routine::{Loaded, load, load_condition};
+use crate::routine::{Loaded, Said, Strictness, load, load_condition};
 use scaledb_catalog::{Relation, RoutineDesc};
 use scaledb_engine::Engine;
+use scaledb_parse::plpgsql::NameConflicts;
 use scaledb_planner::plan::trigger::Trigger;
 use scaledb_planner::plan::{BoundTable, Plan};
 use scaledb_types::{Result, SqlError, SqlState};
@@ -31,13 +32,41 @@ impl<E: Engine> SessionState<E> {
             }
             _ => None,
         };
-        let loaded = Arc::new(load(&self.catalog, &self.path, desc, rows)?);
+        let mut loaded = load(&self.catalog, &self.path, desc, rows)?;
+        loaded.strictness = self.strictness();
+        let loaded = Arc::new(loaded);
         let mut routines = self.routines.borrow_mut();
         if routines.len() >= MAX_ROUTINES {
             routines.clear();
         }
         routines.insert(key, loaded.clone());
         Ok(loaded)
+    }
+
+    /// What the settings say of what PL/pgSQL lets pass.
+    pub(in crate::session) fn strictness(&self) -> Strictness {
+        let settings = self.settings.borrow();
+        let value = |name: &str| settings.get(name).unwrap_or_default();
+        let lists = |name: &str, check: &str| value(name).split(", ").any(|listed| listed == check);
+        let said = |check: &str| {
+            if lists("plpgsql.extra_errors", check) {
+                Said::Error
+            } else if lists("plpgsql.extra_warnings", check) {
+                Said::Warning
+            } else {
+                Said::Nothing
+            }
+        };
+        Strictness {
+            without_asserts: value("plpgsql.check_asserts") == "off",
+            conflicts: match value("plpgsql.variable_conflict") {
+                "use_column" => NameConflicts::Column,
+                "use_variable" => NameConflicts::Variable,
+                _ => NameConflicts::Refused,
+            },
+            too_many_rows: said("too_many_rows"),
+            multi_assignment: said("strict_multi_assignment"),
+        }
     }
 
     /// The condition of a trigger, ready to run.

@@ -94,7 +94,7 @@ fn owned(facts: &dyn Facts, oid: u32, row: Row) -> Row {
 
 /// The options of a view.
 fn view_options(view: &ViewDesc) -> Value {
-    let invoker = view.security_invoker.then(|| "security_invoker=true".to_owned());
+    let invoker = view.security_invoker.map(|on| format!("security_invoker={on}"));
     let check = view.check_option.map(|check| format!("check_option={}", check.word()));
     let all: Vec<Value> = invoker.iter().chain(&check).map(Value::text).collect();
     if all.is_empty() { Value::Null } else { Value::Array(Arc::new(Array::new(Type::TEXT, all))) }

@@ -31,7 +31,14 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 .text("tgname", &trigger.name)
                 .oid("tgfoid", trigger.function)
                 .set("tgtype", Value::Int2(trigger_bits(trigger)))
-                .letter("tgenabled", if trigger.enabled { b'O' } else { b'D' })
+                .letter(
+                    "tgenabled",
+                    match (trigger.enabled, trigger.always) {
+                        (false, _) => b'D',
+                        (true, false) => b'O',
+                        (true, true) => b'A',
+                    },
+                )
                 .int2("tgnargs", trigger.arguments.len())
                 .set("tgattr", vector(Type::INT2, columns))
                 .set("tgargs", Value::Bytea(arguments.into()));

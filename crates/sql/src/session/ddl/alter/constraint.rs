@@ -83,7 +83,7 @@ impl<E: Engine> Session<E> {
         }
         refuse_computed(&desc, &desc.indexes[at])?;
         let shown = using.name.as_ref().map_or(name, new_name);
-        let deferrable = initially(using.characteristics.as_ref());
+        let deferrable = initially(using.characteristics.as_ref())?;
         if primary {
             one_primary_key(&desc)?;
         }

@@ -1,0 +1,23 @@
+-- EXPLAIN in routines
+create table ext (a int primary key, b int);
+insert into ext select n, n from generate_series(1, 20) n;
+create function explained (text) returns setof text language plpgsql as $$ declare ln text; begin for ln in execute $1 loop return next regexp_replace(ln, '.*(Insert on|Update on).*', '\1'); end loop; end $$;
+select explained('explain (costs off) insert into ext values (100, 1)');
+select count(*) from ext;
+select count(*) > 0 from explained('explain (analyze, timing off) insert into ext values (100, 1)');
+select count(*) from ext;
+create function first_line (text) returns text language plpgsql as $$ declare ln text; begin execute $1 into ln; return ln is not null; end $$;
+select first_line('explain select * from ext');
+select first_line('explain analyze select * from ext where a = 3');
+create function by_loop (v int) returns int language plpgsql as $$ declare r record; n int := 0; begin for r in explain select * from ext where a = v loop n := n + 1; end loop; return n; end $$;
+select by_loop(3) > 0;
+do $$ declare ln text; n int := 0; begin for ln in execute 'explain analyze update ext set b = 0 where a = 100' loop n := n + 1; end loop; if n = 0 then raise exception 'none'; end if; end $$;
+select b from ext where a = 100;
+do $$ declare j json; begin execute 'explain (format json) select * from ext' into j; if j -> 0 -> 'Plan' is null then raise exception 'none'; end if; end $$;
+select first_line('explain (format json) select * from ext');
+drop role if exists exa;
+create role exa;
+set role exa;
+select first_line('explain select * from ext');
+select first_line('explain analyze select * from ext');
+reset role;
