@@ -206,11 +206,11 @@ test-mutations: setup ## Switches off one rule at a time, of the protocol or the
 ifeq ($(MUTATIONS),)
 	@echo "test-mutations: none yet"
 else
-	@# one set of packages and features for all of them, so that each crate is built once
-	mutated="$(CARGO) test --locked -p scaledb-verify -p scaledb-log -p scaledb-cicada -p scaledb-fuzzing \
-		--no-default-features --features scaledb-verify/mutations,scaledb-fuzzing/mutations"
-	$$mutated --test mutations --test durable --test guards --test horizon --test targets
-	$$mutated --test log_crashes without_a_guard
+	$(CARGO) test --locked -p scaledb-verify --features mutations --test mutations --test durable
+	$(CARGO) test --locked -p scaledb-verify --features mutations --test log_crashes without_a_guard
+	$(CARGO) test --locked -p scaledb-log --features mutations --test guards
+	$(CARGO) test --locked -p scaledb-cicada --features mutations --test horizon
+	$(CARGO) test --locked -p scaledb-fuzzing --features mutations
 endif
 
 .PHONY: test-crash

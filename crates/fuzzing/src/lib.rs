@@ -10,29 +10,20 @@
 //! A target returns, or panics where the database has a bug. Nothing is faked: sessions run on an engine in memory,
 //! behind the protocol that the server speaks.
 
-#[cfg(feature = "sql")]
 mod copy;
-#[cfg(feature = "sql")]
 mod database;
 mod log;
 pub mod mutator;
 pub mod seeds;
-#[cfg(feature = "sql")]
 mod session;
-#[cfg(feature = "sql")]
 mod sql;
-#[cfg(feature = "sql")]
 mod values;
 
 /// The ways in.
 pub mod targets {
-    #[cfg(feature = "sql")]
     pub use crate::copy::copy;
     pub use crate::log::log;
-    #[cfg(feature = "sql")]
     pub use crate::session::{session, startup};
-    #[cfg(feature = "sql")]
     pub use crate::sql::sql;
-    #[cfg(feature = "sql")]
     pub use crate::values::values;
 }

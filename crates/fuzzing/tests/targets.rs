@@ -41,31 +41,26 @@ fn attempt(target: fn(&[u8]), input: &[u8]) {
     assert!(took < PATIENCE, "{took:?} for \"{}\"", input.escape_ascii());
 }
 
-#[cfg(feature = "sql")]
 #[test]
 fn connections_from_their_first_byte() {
     run(targets::startup, &seeds::startup(), seeds::SQL_WORDS, 3_000);
 }
 
-#[cfg(feature = "sql")]
 #[test]
 fn messages_of_clients() {
     run(targets::session, &seeds::session(), seeds::SQL_WORDS, 3_000);
 }
 
-#[cfg(feature = "sql")]
 #[test]
 fn statements() {
     run(targets::sql, &seeds::sql(), seeds::SQL_WORDS, 4_000);
 }
 
-#[cfg(feature = "sql")]
 #[test]
 fn data_of_copy() {
     run(targets::copy, &seeds::copy(), seeds::COPY_WORDS, 3_000);
 }
 
-#[cfg(feature = "sql")]
 #[test]
 fn values_of_every_type() {
     run(targets::values, &seeds::values(), seeds::VALUE_WORDS, 40_000);
