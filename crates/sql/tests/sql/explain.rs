@@ -140,6 +140,20 @@ const OWN: &[(&str, &str)] = &[
         "Index Scan using b_x on b\n  Index Cond: (x = ANY ('{1,2}'::integer[]))\n  \
          Filter: ((note = 'it''s'::text) AND (NOT (aid = '-1'::integer)))",
     ),
+    // conditions go into queries in FROM, where indexes serve them
+    (
+        "select * from (select id, name || 'x' as y from a where n > 3) q where q.id = 5 and q.y <> 'z'",
+        "Index Scan using a_pkey on a\n  Index Cond: (id = 5)\n  Filter: ((n > 3) AND ((name || 'x'::text) <> 'z'::text))",
+    ),
+    (
+        "select * from (select id, count(*) from b group by id) q where id = 5",
+        "HashAggregate\n  Group Key: id\n  ->  Index Scan using b_pkey on b\n        Index Cond: (id = 5)",
+    ),
+    (
+        "select * from (select id from a union all select id from b) q where id = 5",
+        "Append\n  ->  Index Scan using a_pkey on a\n        Index Cond: (id = 5)\n  \
+         ->  Index Scan using b_pkey on b\n        Index Cond: (id = 5)",
+    ),
     (
         "delete from b where aid = 3 and note = 'x'",
         "Delete on b\n  ->  Index Scan using b_aid on b\n        Index Cond: (aid = 3)\n        \
