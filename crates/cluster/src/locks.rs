@@ -83,6 +83,15 @@ impl LockService {
     /// Makes a call, sends what it has put out, and wakes those who have an answer.
     fn run<T>(&self, state: &mut Sessions, call: impl FnOnce(&mut LockMember<Ours>, &mut Out) -> T) -> T {
         let result = call(&mut state.member, &mut state.out);
+        // before any letter: when the keeper hears that a hint is noted, it grants the lock that this node's statements
+        // have to look out for, and they look without this lock
+        if std::mem::take(&mut state.out.hints) {
+            let hints = state.member.hints();
+            state.watching.retain(|(_, locks)| Arc::strong_count(locks) > 1);
+            for (database, locks) in &state.watching {
+                locks.hint(hints.has_rows(*database), hints.has(Hint::Tables(*database)));
+            }
+        }
         // with the lock: letters go in the order of their numbers
         for (to, letter) in state.out.letters.drain(..) {
             self.network.send(NodeId(to), Packet::Lock(letter));
@@ -106,13 +115,6 @@ impl LockService {
                 }
             }
             self.listed.notify_all();
-        }
-        if std::mem::take(&mut state.out.hints) {
-            let hints = state.member.hints();
-            state.watching.retain(|(_, locks)| Arc::strong_count(locks) > 1);
-            for (database, locks) in &state.watching {
-                locks.hint(hints.has_rows(*database), hints.has(Hint::Tables(*database)));
-            }
         }
         result
     }
