@@ -157,6 +157,10 @@ pub enum Error {
         /// What all may remember together: a third of the memory budget, half of it for deletes.
         limit: u64,
     },
+    /// A process of a shared database has no room for what transactions announce: its sessions do not take what they
+    /// hear.
+    #[error("too many announcements wait to be heard")]
+    TooManyAnnouncements,
     /// A database directory that cannot be opened, or not be written.
     #[error("{0}")]
     Directory(String),

@@ -47,5 +47,5 @@ pub use open::{Founding, NodeConfig, open};
 pub use rows::{Key, Rows, Value};
 pub use session::{NoAnswer, Session};
 pub use settings::Settings;
-pub use state::Entrance;
+pub use state::{Ear, Entrance};
 pub use store::{ClusterView, Etcd, InMemory, Life, MetadataStore, NodeReport, StoreError};

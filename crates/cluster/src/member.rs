@@ -15,7 +15,7 @@ use super::numbers::{Counters, Numbers};
 use super::rows::{Key, Rows};
 use super::session::Session;
 use super::settings::Settings;
-use super::state::{Core, Entrance, Protocol, Views};
+use super::state::{Core, Ear, Entrance, Protocol, Views};
 use super::store::{ClusterView, MetadataStore, StoreError};
 use super::{beat, watch};
 use scaledb_log::disk::Disk;
@@ -26,6 +26,7 @@ use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::lock::{Condvar, Mutex};
 use scaledb_sync::thread::{JoinHandle, try_spawn};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// The number of a first view.
@@ -150,6 +151,7 @@ impl Member {
                 backup: None,
             }),
             asking: Asking::default(),
+            ear: OnceLock::new(),
             stop: AtomicBool::new(false),
             removed: AtomicBool::new(false),
         });
@@ -218,6 +220,12 @@ impl Member {
     /// The last epoch whose results may leave.
     pub fn committed(&self) -> Epoch {
         self.core.lock().node.committed()
+    }
+
+    /// From here on, hands what transactions announce at any member to this. Of several the first is taken.
+    pub fn hear(&self, ear: Box<dyn Ear>) {
+        // one that comes second is dropped
+        let _ = self.core.ear.set(ear);
     }
 
     /// Waits until the results of an epoch may leave.

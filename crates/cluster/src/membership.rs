@@ -81,13 +81,12 @@ pub fn without(now: &ClusterView, silent: NodeSet, leased: NodeSet) -> Result<Cl
     Ok(next)
 }
 
-/// The view with those that were leaving as members again: they have waited for that, as they were.
+/// The view with those that were leaving as members again: they have waited for that, as they were. They have missed
+/// nothing, as whoever has opened the view without them notes that it is settled before it puts anybody out.
 fn readmitted(now: &ClusterView) -> ClusterView {
     let mut next = now.clone();
-    for (node, life) in std::mem::take(&mut next.leaving) {
-        next.view.members = next.view.members.with(node);
-        next.lives.insert(node, life);
-    }
+    next.view = next.view.readmitting(next.leaving.keys().copied().collect());
+    next.lives.append(&mut next.leaving);
     next
 }
 

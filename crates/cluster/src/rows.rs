@@ -5,10 +5,11 @@
 //!   0           0       definitions    partition 0 is kept by all nodes
 //!   0           7       ...            a table that is replicated everywhere
 //!   1 ..        8       ...            rows of a table, in the partitions that their keys hash to
+//!   0           last    announcements  no rows: handed out at all nodes when their epoch has committed
 //! ```
 
 use super::codec::shared;
-use scaledb_scar::{Data, PartitionId};
+use scaledb_scar::{Data, PartitionId, TxnId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -44,11 +45,28 @@ impl Data for Rows {
         // with lengths, times and epochs
         64 + key.bytes.len() + value.map_or(0, |value| value.0.len())
     }
+
+    fn is_announcement(key: &Key) -> bool {
+        key.space == Key::ANNOUNCEMENTS
+    }
 }
 
 impl Key {
     /// The catalog's space.
     pub const CATALOG: u32 = 0;
+
+    /// The space of announcements: there are not as many tables and indexes.
+    pub const ANNOUNCEMENTS: u32 = u32::MAX;
+
+    /// The key of an announcement, in the partition that every node keeps: those of a transaction are in the order of
+    /// their numbers, and beside each other.
+    pub fn of_announcement(txn: TxnId, number: u32) -> Self {
+        let mut bytes = [0; 13];
+        bytes[0] = txn.node.0;
+        bytes[1..9].copy_from_slice(&txn.number.to_be_bytes());
+        bytes[9..].copy_from_slice(&number.to_be_bytes());
+        Self::new(PartitionId(0), Self::ANNOUNCEMENTS, &bytes)
+    }
 
     /// A key.
     pub fn new(partition: PartitionId, space: u32, bytes: &[u8]) -> Self {

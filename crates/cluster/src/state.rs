@@ -20,12 +20,23 @@ use super::rows::Rows;
 use super::settings::Settings;
 use super::store::{ClusterView, MetadataStore, NodeReport, StoreError};
 use scaledb_scar::link::Incarnation;
-use scaledb_scar::{Body, Epoch, Message, Node, NodeId, NodeSet, Ours, Out, Stage, ViewNumber};
+use scaledb_scar::{Announced, Body, Epoch, Message, Node, NodeId, NodeSet, Ours, Out, Stage, ViewNumber};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::lock::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::time::Instant;
+
+/// Hears what transactions announce that have committed, at whichever member. It is called under the lock of the
+/// protocol: it may neither wait nor call the member.
+pub trait Ear: Send + Sync {
+    /// In the order of commits, each once: when the epoch has committed, and before whoever waits for that is woken.
+    fn hear(&self, announced: &Announced<Rows>);
+
+    /// Whether it has no room for more.
+    fn is_full(&self) -> bool;
+}
 
 /// What the member's threads and sessions share.
 pub(crate) struct Core {
@@ -53,6 +64,8 @@ pub(crate) struct Core {
     pub(crate) views: Mutex<Views>,
     pub(crate) asking: Asking,
     pub(crate) locks: Arc<LockService>,
+    /// Hears what transactions announce.
+    pub(crate) ear: OnceLock<Box<dyn Ear>>,
     pub(crate) stop: AtomicBool,
     /// An operator wants it to be no member.
     pub(crate) removed: AtomicBool,
@@ -141,6 +154,10 @@ impl Core {
         if state.node.epoch() != epoch {
             self.epoch_changed(state, epoch);
         }
+        // before the answers: whoever is told of an epoch finds what was announced in it
+        if !state.out.announced.is_empty() {
+            self.hand_out(state);
+        }
         self.answers(state);
         for (to, message) in state.out.messages.drain(..) {
             self.counters.sent.fetch_add(1, Ordering::Relaxed); // a statistic
@@ -148,6 +165,16 @@ impl Core {
         }
         self.release(state);
         result
+    }
+
+    /// Hands out what transactions have announced.
+    #[cold]
+    fn hand_out(&self, state: &mut Protocol) {
+        let announced = state.out.announced.drain(..);
+        if let Some(ear) = self.ear.get() {
+            announced.for_each(|announced| ear.hear(&announced));
+            state.node.set_deaf(ear.is_full());
+        }
     }
 
     /// Writes what the node wants to be on disk.
@@ -213,6 +240,9 @@ impl Core {
         }
         state.busy = false;
         state.epoch_began = Instant::now();
+        if state.node.is_deaf() {
+            state.node.set_deaf(self.ear.get().is_some_and(|ear| ear.is_full()));
+        }
     }
 
     /// Wakes those who wait for an epoch.

@@ -71,6 +71,14 @@ fn look(core: &Core) -> Result<bool, StoreError> {
     // who has lost what was on its disk is as good as lost
     let incomplete = core.lock().node.incomplete();
     let silent: NodeSet = core.silent().into_iter().chain(incomplete.iter()).collect();
+    // the leader notes that all have installed the view; but nobody who knows it puts others out before it is noted: a
+    // node that was taken out on purpose would be a member again, and has missed what has committed since
+    if !newest.is_settled()
+        && (newest.view.leader == core.me || silent.count() > 0)
+        && core.has_opened(&newest)
+    {
+        return propose(core, &newest, membership::settled(&newest));
+    }
     if silent.count() > 0 {
         let leased: NodeSet = core
             .store
@@ -97,16 +105,6 @@ fn look(core: &Core) -> Result<bool, StoreError> {
         });
     }
     note(core, None);
-    if newest.view.leader == core.me && !newest.is_settled() {
-        let installed = {
-            let state = core.lock();
-            state.node.view().number == newest.view.number
-                && !matches!(state.node.stage(), Stage::Fenced | Stage::Installed)
-        };
-        if installed {
-            return propose(core, &newest, membership::settled(&newest));
-        }
-    }
     if newest.view.leader == core.me && newest.is_settled() {
         let next = match joiner(core, &newest)? {
             Some(next) => Some(next),
@@ -136,6 +134,15 @@ fn joiner(core: &Core, now: &ClusterView) -> Result<Option<ClusterView>, StoreEr
     let mut nodes = core.store.nodes()?;
     nodes.retain(|node, life| alive.get(node) == Some(&life.incarnation));
     Ok(nodes.iter().find_map(|(&node, life)| membership::joining(now, node, life)))
+}
+
+impl Core {
+    /// Whether all members have installed the view, as far as this node knows.
+    fn has_opened(&self, now: &ClusterView) -> bool {
+        let state = self.lock();
+        state.node.view().number == now.view.number
+            && !matches!(state.node.stage(), Stage::Fenced | Stage::Installed)
+    }
 }
 
 fn note(core: &Core, halt: Option<Halt>) {

@@ -7,7 +7,7 @@ use scaledb_locks::Mode;
 use scaledb_locks::keeper::{Hint, Hints, Holder, Letter, LetterBody, Listed, Name, Wanted as WantedLocks};
 use scaledb_scar::link::{Content, Frame, Incarnation};
 use scaledb_scar::{
-    Body, Brought, Claim, Conflict, Copied, Epoch, Granted, Item, Message, NodeId, PartitionId, Range,
+    Body, Brought, Claim, Conflict, Copied, Epoch, Granted, Item, Lacks, Message, NodeId, PartitionId, Range,
     Report, Seen, Time, TxnId, Version, View, ViewNumber, Wanted,
 };
 use scaledb_sync::Arc;
@@ -77,7 +77,8 @@ fn messages() -> Vec<Message<Rows>> {
         Body::Copy(PartitionId(3), Some(key(8))),
         Body::Chunk(PartitionId(3), None, vec![copied; 3], Some((Time(1), Time(2)))),
         Body::Close,
-        Body::Whole(Time(300), [NodeId(1), NodeId(2)].into_iter().collect()),
+        Body::Prepared(Time(300), Lacks { records: true, announcements: false }),
+        Body::Whole(Time(300), [NodeId(1), NodeId(2)].into_iter().collect(), false),
         Body::WholeAck,
         Body::Committed,
         Body::Fence(Arc::new(View::first(5, 100, 2))),
@@ -184,7 +185,7 @@ proptest! {
 
     #[test]
     fn a_message_with_other_bytes_in_it_is_one_or_refused(
-        which in 0usize..21,
+        which in 0usize..22,
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
     ) {
         let mut bytes = codec::encode(&messages()[which]).unwrap();

@@ -5,7 +5,7 @@ use crate::metric::{Labelled, Metric};
 use crate::options::OptionSpec;
 use crate::reach::{Keys, Reach};
 use crate::stats::{Memory, Reclamation, Stats, TableStats};
-use crate::worker::{Engine, SerializationPoint, Statements};
+use crate::worker::{Ear, Engine, SerializationPoint, Statements};
 use scaledb_base::{Conflict, Result, TableId, Timestamp};
 use scaledb_locks::SharedLocks;
 use std::sync::Arc;
@@ -84,6 +84,14 @@ impl<E: Engine> Engine for Arc<E> {
 
     fn is_shared(&self) -> bool {
         (**self).is_shared()
+    }
+
+    fn process(&self) -> u8 {
+        (**self).process()
+    }
+
+    fn hear(&self, ear: Arc<dyn Ear>) {
+        (**self).hear(ear);
     }
 
     fn name_statements(&self, statements: Arc<dyn Statements>) {

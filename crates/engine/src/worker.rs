@@ -47,6 +47,19 @@ pub trait Statements: Send + Sync {
     fn at(&self, ts: Timestamp) -> Vec<Arc<str>>;
 }
 
+/// Hears what transactions of a shared database announce ([`Worker::announce`]).
+pub trait Ear: Send + Sync {
+    /// A transaction that has committed has announced this. Called for each announcement once, in the order of the
+    /// commits, which is the same at all processes, and of one transaction in its order; when the commit is durable,
+    /// and before [`Engine::wait_durable`] returns for it. `at` is the commit's timestamp. The caller may hold locks of
+    /// the engine: this must neither wait nor call it.
+    fn hear(&self, at: Timestamp, announcement: &[u8]);
+
+    /// Whether it has no room for more: then transactions that announce something fail with
+    /// [`Error::TooManyAnnouncements`], at all processes, once these know. What commits until then it takes.
+    fn is_full(&self) -> bool;
+}
+
 /// A row within a transaction: an address that spares the second look-up. Valid until the transaction
 /// ends; afterwards it is refused with [`Error::StaleRow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -257,6 +270,17 @@ pub trait Engine: Send + Sync + 'static {
     /// rows may be old.
     fn is_shared(&self) -> bool {
         false
+    }
+
+    /// A number that no other process has that works on the same database at the time.
+    fn process(&self) -> u8 {
+        0
+    }
+
+    /// From here on, hands what transactions of a shared database announce, at whichever process, to this. Of several
+    /// the first is taken.
+    fn hear(&self, ear: Arc<dyn Ear>) {
+        let _ = ear;
     }
 
     /// Gives the engine what remembers the statements of this process, to tell the others of a shared database.
@@ -509,6 +533,17 @@ pub trait Worker: Send {
     /// # Errors
     /// [`Error::NoSuchSavepoint`], [`Error::TransactionEnded`].
     fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()>;
+
+    /// Tells whoever listens, at all processes of a shared database, if the transaction commits: see [`Ear`]. A
+    /// transaction that only reads may announce something, too. An engine that is not shared ignores it.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWrites`], [`Error::TransactionEnded`]. [`Worker::commit`] may fail with
+    /// [`Error::TooManyAnnouncements`]: nothing happened.
+    fn announce(&mut self, announcement: &[u8]) -> Result<()> {
+        let _ = announcement;
+        Ok(())
+    }
 
     /// Commits. The timestamp is the transaction's place in the serial order.
     ///

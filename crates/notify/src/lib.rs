@@ -9,6 +9,20 @@
 //! never will be: nobody hears of what a loss of power undoes, and the disk is waited for outside of the lock.
 //!
 //! A session listens from before the commit of its LISTEN: it hears all that commits later.
+//!
+//! In a cluster the queue is the order in which the engine hands out what transactions announce, at each node the same
+//! (`announced.rs` of `scaledb-scar`):
+//!
+//! ```text
+//!  NOTIFY ──► pending ──commit──► announcements (wire.rs) ──epoch──► at each node: mailboxes of those who listen
+//! ```
+//!
+//! What is handed out after a LISTEN has begun may have committed before, and been answered at another node. So a
+//! session knows the [`CommitPlace`] of its LISTEN, and what comes before that is not for it.
+
+mod wire;
+
+pub use wire::{decode, encode};
 
 use scaledb_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use scaledb_sync::lock::{Mutex, MutexGuard};
@@ -69,6 +83,17 @@ impl Notification {
     }
 }
 
+/// A place in the order of commits, where notifications come with one: those of a process by itself do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CommitPlace(pub u64);
+
+impl CommitPlace {
+    /// Before all.
+    pub const FIRST: Self = Self(0);
+    /// Behind all.
+    pub const LAST: Self = Self(u64::MAX);
+}
+
 /// Wakes whoever waits for the notifications of a session.
 pub trait Bell: Send + Sync + 'static {
     /// Makes it ready to ring, when a session begins to listen.
@@ -118,6 +143,21 @@ impl Pending {
     /// How much was said by now.
     pub fn mark(&self) -> PendingMark {
         PendingMark { notifications: self.notifications.len(), changes: self.changes.len() }
+    }
+
+    /// Whether it asks to listen.
+    pub fn listens(&self) -> bool {
+        self.changes.iter().any(|change| matches!(change, Change::Listen(_)))
+    }
+
+    /// Whether the transaction needs a place among others: not if it only ends to listen.
+    pub fn needs_place(&self) -> bool {
+        !self.notifications.is_empty() || self.listens()
+    }
+
+    /// What was said, in its order.
+    pub fn notifications(&self) -> &[Notification] {
+        &self.notifications
     }
 
     /// Takes back what was said since.
@@ -187,7 +227,7 @@ enum Fate {
 struct Listener {
     /// In the order of LISTEN.
     channels: Vec<Arc<str>>,
-    mailbox: Vec<Notification>,
+    mailbox: Vec<(CommitPlace, Notification)>,
     /// Whether the mailbox has something: for the session, which does not take the lock to find it empty.
     mail: Arc<AtomicBool>,
     bell: Arc<dyn Bell>,
@@ -200,20 +240,27 @@ struct Inner {
     queue: VecDeque<(Fate, Vec<Notification>)>,
     first: u64,
     listeners: HashMap<u32, Listener>,
-    /// Who listens: a session is in each of its channels once.
-    channels: HashMap<Arc<str>, Vec<u32>>,
+    /// Who listens, from which place on: a session is in each of its channels once.
+    channels: HashMap<Arc<str>, Vec<(u32, CommitPlace)>>,
 }
 
 impl Inner {
     fn join(&mut self, session: u32, channel: &Arc<str>) -> bool {
         let Some(listener) = self.listeners.get_mut(&session) else { return false };
         let sessions = self.channels.entry(channel.clone()).or_default();
-        let joins = !sessions.contains(&session);
+        let joins = !sessions.iter().any(|(other, _)| *other == session);
         if joins {
             listener.channels.push(channel.clone());
-            sessions.push(session);
+            // until the place of the LISTEN is known
+            sessions.push((session, CommitPlace::FIRST));
         }
         joins
+    }
+
+    /// Sets from where on a session listens to a channel.
+    fn begin_at(&mut self, session: u32, channel: &str, place: CommitPlace) {
+        let sessions = self.channels.get_mut(channel).into_iter().flatten();
+        sessions.filter(|(other, _)| *other == session).for_each(|(_, since)| *since = place);
     }
 
     fn leave(&mut self, session: u32, channel: &str) {
@@ -221,11 +268,36 @@ impl Inner {
             listener.channels.retain(|other| **other != *channel);
         }
         if let Some(sessions) = self.channels.get_mut(channel) {
-            sessions.retain(|other| *other != session);
+            sessions.retain(|(other, _)| *other != session);
             if sessions.is_empty() {
                 self.channels.remove(channel);
             }
         }
+    }
+
+    /// Puts notifications of a transaction into the mailboxes of those who listen. Returns how many bytes they take
+    /// there; `bells` are to be rung without the lock.
+    fn distribute(
+        &mut self,
+        at: CommitPlace,
+        notifications: impl IntoIterator<Item = Notification>,
+        bells: &mut Vec<Arc<dyn Bell>>,
+    ) -> usize {
+        let mut bytes = 0;
+        for notification in notifications {
+            for (session, since) in self.channels.get(&notification.channel).into_iter().flatten() {
+                let Some(listener) = self.listeners.get_mut(session).filter(|_| at >= *since) else {
+                    continue;
+                };
+                bytes += notification.bytes();
+                listener.mailbox.push((at, notification.clone()));
+                // pairs with the load of the session, which then takes the lock
+                if !listener.mail.swap(true, Ordering::Release) {
+                    bells.push(listener.bell.clone());
+                }
+            }
+        }
+        bytes
     }
 }
 
@@ -280,6 +352,19 @@ impl Drop for Ticket {
     }
 }
 
+/// Room for what a transaction of a cluster announces. Given back when dropped.
+#[must_use]
+pub struct Reserved {
+    hub: Arc<Hub>,
+    bytes: usize,
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.hub.waiting.fetch_sub(self.bytes, Ordering::Relaxed); // a statistic
+    }
+}
+
 /// Channels to which a transaction that is about to commit has begun to listen.
 #[derive(Debug, Default)]
 pub struct Joined {
@@ -293,6 +378,11 @@ impl Hub {
         // a bound, not an exact one: others may be about to add
         let fits = self.waiting.load(Ordering::Relaxed).saturating_add(bytes) <= MAX_WAITING;
         if fits { Ok(()) } else { Err(Refused::Full) }
+    }
+
+    /// Whether nothing more fits beside that which waits.
+    pub fn is_full(&self) -> bool {
+        self.admit(OVERHEAD).is_err()
     }
 
     /// How much of the room for notifications is taken, between 0 and 1.
@@ -370,24 +460,26 @@ impl Hub {
         Ok(joined)
     }
 
-    /// The transaction has committed, or has not: the session leaves the channels that it does not listen to any more.
-    pub fn settle_channels(&self, session: u32, joined: &Joined, committed: bool) {
-        let leaves = if committed { &joined.leaves } else { &joined.channels };
-        if leaves.is_empty() {
+    /// The transaction has committed at a place, or has not: the session leaves the channels that it does not listen to
+    /// any more, and hears nothing from before the place at those that it has begun to listen to.
+    pub fn settle_channels(&self, session: u32, joined: &Joined, committed: Option<CommitPlace>) {
+        let leaves = if committed.is_some() { &joined.leaves } else { &joined.channels };
+        let since = committed.unwrap_or(CommitPlace::LAST);
+        if leaves.is_empty() && (joined.channels.is_empty() || since == CommitPlace::FIRST) {
             return;
         }
         let mut inner = self.inner.lock();
         leaves.iter().for_each(|channel| inner.leave(session, channel));
+        joined.channels.iter().for_each(|channel| inner.begin_at(session, channel, since));
         let mut freed = 0;
-        if let Some(listener) = inner.listeners.get_mut(&session) {
+        if let (Some(listener), true) = (inner.listeners.get_mut(&session), since > CommitPlace::FIRST) {
+            let joined: HashSet<&Arc<str>> = joined.channels.iter().collect();
             // what has come for a LISTEN that never was is not heard; what came before an UNLISTEN is
-            if !committed {
-                listener.mailbox.retain(|notification| {
-                    let stays = !leaves.contains(&notification.channel);
-                    freed += if stays { 0 } else { notification.bytes() };
-                    stays
-                });
-            }
+            listener.mailbox.retain(|(at, notification)| {
+                let stays = *at >= since && committed.is_some() || !joined.contains(&notification.channel);
+                freed += if stays { 0 } else { notification.bytes() };
+                stays
+            });
         }
         self.waiting.fetch_sub(freed, Ordering::Relaxed); // a statistic
     }
@@ -412,20 +504,26 @@ impl Hub {
                 if fate == Fate::Lost {
                     continue;
                 }
-                for notification in notifications {
-                    for session in inner.channels.get(&notification.channel).into_iter().flatten() {
-                        let Some(listener) = inner.listeners.get_mut(session) else { continue };
-                        self.waiting.fetch_add(notification.bytes(), Ordering::Relaxed); // a statistic
-                        listener.mailbox.push(notification.clone());
-                        // pairs with the load of the session, which then takes the lock
-                        if !listener.mail.swap(true, Ordering::Release) {
-                            bells.push(listener.bell.clone());
-                        }
-                    }
-                }
+                let bytes = inner.distribute(CommitPlace::LAST, notifications, &mut bells);
+                self.waiting.fetch_add(bytes, Ordering::Relaxed); // a statistic
             }
         }
         bells.iter().for_each(|bell| bell.ring());
+    }
+
+    /// What a transaction of a cluster has announced, which has committed at a place. All are heard in the order of the
+    /// calls.
+    pub fn hear(&self, at: CommitPlace, notifications: impl IntoIterator<Item = Notification>) {
+        let mut bells = Vec::new();
+        let bytes = self.inner.lock().distribute(at, notifications, &mut bells);
+        self.waiting.fetch_add(bytes, Ordering::Relaxed); // a statistic
+        bells.iter().for_each(|bell| bell.ring());
+    }
+
+    /// Takes room for what a transaction of a cluster is about to announce, until its epoch has ended.
+    pub fn reserve(self: &Arc<Self>, pending: &Pending) -> Reserved {
+        self.waiting.fetch_add(pending.bytes, Ordering::Relaxed); // a statistic
+        Reserved { hub: self.clone(), bytes: pending.bytes }
     }
 
     /// What has come for a session.
@@ -435,9 +533,9 @@ impl Hub {
         // under the lock: whoever fills the mailbox later sets it again
         listener.mail.store(false, Ordering::Relaxed);
         let taken = std::mem::take(&mut listener.mailbox);
-        let freed: usize = taken.iter().map(Notification::bytes).sum();
+        let freed: usize = taken.iter().map(|(_, notification)| notification.bytes()).sum();
         self.waiting.fetch_sub(freed, Ordering::Relaxed); // a statistic
-        taken
+        taken.into_iter().map(|(_, notification)| notification).collect()
     }
 
     /// The channels that a session listens to.
@@ -453,7 +551,7 @@ impl Hub {
         for channel in listener.channels {
             inner.leave(session, &channel);
         }
-        let freed: usize = listener.mailbox.iter().map(Notification::bytes).sum();
+        let freed: usize = listener.mailbox.iter().map(|(_, notification)| notification.bytes()).sum();
         self.waiting.fetch_sub(freed, Ordering::Relaxed); // a statistic
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `RUSTFLAGS='--cfg shuttle' cargo test -p scaledb-notify --test shuttle_notify`; without, with real threads.
 
-use scaledb_notify::{Bell, Change, Hub, Notification, Pending};
+use scaledb_notify::{Bell, Change, CommitPlace, Hub, Notification, Pending};
 use scaledb_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, MODEL, thread};
@@ -52,7 +52,7 @@ fn listen(hub: &Hub, log: &Log, bell: &Arc<Counted>) -> (Arc<AtomicBool>, usize)
     let (bell, mut mail): (Arc<dyn Bell>, _) = (bell.clone(), None);
     let joined = hub.prepare(LISTENER, &pending, Some(&bell), &mut mail).unwrap();
     let seen = log.lock().len();
-    hub.settle_channels(LISTENER, &joined, true);
+    hub.settle_channels(LISTENER, &joined, Some(CommitPlace::FIRST));
     (mail.unwrap(), seen)
 }
 
@@ -117,7 +117,7 @@ fn whoever_leaves_hears_nothing_more() {
         let mut mail = None;
         let bell: Arc<dyn Bell> = bell.clone();
         let joined = hub.prepare(LISTENER, &pending, Some(&bell), &mut mail).unwrap();
-        hub.settle_channels(LISTENER, &joined, false);
+        hub.settle_channels(LISTENER, &joined, None);
         assert_eq!(hub.channels(LISTENER), ["c".into()]);
         hub.remove(LISTENER);
         speaks.join().unwrap();

@@ -10,7 +10,7 @@
 
 use super::data::Data;
 use super::ids::{Epoch, NodeId, Time, TxnId};
-use super::message::{Answer, Body, Conflict, Out};
+use super::message::{Answer, Body, Conflict, Out, Why};
 use super::node::{Node, Stage};
 use super::protocol::Method;
 use super::replica::{Item, Seen};
@@ -109,6 +109,9 @@ impl<R: Rules, D: Data> Node<R, D> {
             return self.decided(txn, Time(0), out);
         }
         transaction.epoch = epoch;
+        if transaction.announces && self.is_anyone_deaf {
+            return self.end(txn, Why::Deaf, None, out);
+        }
         let mut locks = transaction.expected();
         if method == Method::ReadCommitted {
             locks.iter_mut().for_each(|(_, wts)| *wts = None);
@@ -172,7 +175,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         if !protocol.parallel || protocol.method != Method::Scar || locks.is_empty() || !small {
             return Ok(none);
         }
-        let mut time = self.read_time(transaction);
+        let mut time = self.read_time(transaction).max(transaction.after_reads(self.rules));
         if transaction.kind == Kind::Serializable {
             for seen in &transaction.reads {
                 if matches!(&seen.item, Item::Record(key) if transaction.writes.contains_key(key)) {
@@ -206,7 +209,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         transaction.split_reads(&self.view, &granted);
         let mut cts = Time(0);
         if self.rules.on(Rule::AtOrAfterReads) {
-            cts = transaction.latest_read();
+            cts = transaction.after_reads(self.rules);
         }
         for lock in granted.values() {
             let promised = if self.rules.on(Rule::AbovePromises) { lock.rts.next() } else { lock.rts };
@@ -375,7 +378,12 @@ impl<R: Rules, D: Data> Node<R, D> {
         for (node, keys) in unlocks {
             self.send(node, Body::Unlock(txn, keys), out);
         }
-        out.answers.push(Answer::Aborted(txn, conflict.into(), Some(item)));
+        self.end(txn, conflict.into(), Some(item), out);
+    }
+
+    /// It has ended, and has no locks.
+    fn end(&mut self, txn: TxnId, why: Why, item: Option<Item<D::Key>>, out: &mut Out<D>) {
+        out.answers.push(Answer::Aborted(txn, why, item));
         self.left(txn, out);
         self.transactions.remove(&txn);
         self.try_prepare(out);

@@ -84,6 +84,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         if transaction.writes.len() >= MAX_OPERATIONS {
             return Err(Refused::TooMany);
         }
+        transaction.announces |= D::is_announcement(&key);
         transaction.writes.insert(key, value);
         Ok(())
     }

@@ -20,4 +20,11 @@ pub trait Data: Copy + Eq + Hash + Debug + Default + Send + Sync + 'static {
         let _ = (key, value);
         64
     }
+
+    /// Whether what is written under the key is no record but an announcement: see `announced.rs`. Each transaction has
+    /// keys of its own for what it announces.
+    fn is_announcement(key: &Self::Key) -> bool {
+        let _ = key;
+        false
+    }
 }

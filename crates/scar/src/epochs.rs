@@ -14,7 +14,7 @@
 use super::data::Data;
 use super::ids::{Epoch, NodeId, NodeSet, Time, TxnId};
 use super::journal::Entry;
-use super::message::{Answer, Body, Out, Report};
+use super::message::{Answer, Body, Lacks, Out, Report};
 use super::node::{Node, Stage};
 use super::replica::Replica;
 use super::rules::{Rule, Rules};
@@ -27,6 +27,7 @@ pub(crate) struct Leading {
     pub(crate) prepared: NodeSet,
     pub(crate) largest: Time,
     pub(crate) full: NodeSet,
+    pub(crate) deaf: bool,
     pub(crate) know: NodeSet,
     pub(crate) reports: BTreeMap<NodeId, Report>,
     pub(crate) incomplete: NodeSet,
@@ -59,7 +60,8 @@ impl<R: Rules, D: Data> Node<R, D> {
     pub(crate) fn try_prepare(&mut self, out: &mut Out<D>) {
         if self.stage == Stage::Closing && !self.transactions.values().any(|t| t.in_flight()) {
             self.stage = Stage::Prepared;
-            self.send(self.view.leader, Body::Prepared(self.largest, self.is_full()), out);
+            let lacks = Lacks { records: self.is_full(), announcements: self.deaf };
+            self.send(self.view.leader, Body::Prepared(self.largest, lacks), out);
         }
     }
 
@@ -67,7 +69,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         &mut self,
         from: NodeId,
         epoch: Epoch,
-        (largest, full): (Time, bool),
+        (largest, lacks): (Time, Lacks),
         out: &mut Out<D>,
     ) {
         if !self.leads() || epoch != self.epoch || self.leading.prepared.has(from) {
@@ -75,14 +77,16 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
         self.leading.prepared = self.leading.prepared.with(from);
         self.leading.largest = self.leading.largest.max(largest);
-        if full {
+        self.leading.deaf |= lacks.announcements;
+        if lacks.records {
             self.leading.full = self.leading.full.with(from);
         }
         if !self.leading.prepared.covers(self.view.members) {
             return;
         }
         if self.rules.on(Rule::TellWhole) {
-            self.send_all(&Body::Whole(self.leading.largest, self.leading.full), out);
+            let Leading { largest, full, deaf, .. } = self.leading;
+            self.send_all(&Body::Whole(largest, full, deaf), out);
         }
         if !self.rules.on(Rule::TellWhole) || !self.rules.on(Rule::Quorum) {
             self.send_all(&Body::Committed, out);
@@ -93,14 +97,14 @@ impl<R: Rules, D: Data> Node<R, D> {
         &mut self,
         from: NodeId,
         epoch: Epoch,
-        (floor, full): (Time, NodeSet),
+        (floor, full, deaf): (Time, NodeSet, bool),
         out: &mut Out<D>,
     ) {
         if from == self.view.leader && epoch == self.epoch && self.stage == Stage::Prepared {
             self.stage = Stage::Whole;
             self.whole = epoch;
             self.floor = self.floor.max(floor);
-            self.full = full;
+            (self.full, self.is_anyone_deaf) = (full, deaf);
             self.write_down(Entry::Whole(epoch, self.floor), out);
             self.tell_when_on_disk(Rule::AckWhenOnDisk, out);
         }
@@ -147,6 +151,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         for txn in self.decided_until(self.base) {
             self.finish(txn, Answer::Committed(txn), out);
         }
+        self.announce(out);
         self.confirm_checks(out);
         if self.copy_waits && !self.is_full() {
             self.go_on_copying(out);

@@ -11,6 +11,7 @@
 //! `docs/internals/scar-model.md` has the rules with their formulas; each is a [`Rule`] that an explorer can switch
 //! off. [`Data`] defines keys and values.
 
+mod announced;
 mod claims;
 mod commit;
 mod coordinator;
@@ -33,12 +34,15 @@ mod transaction;
 mod view;
 mod views;
 
+pub use announced::Announced;
 pub use copy::Copied;
 pub use data::Data;
 pub use fetch::{Brought, Wanted};
 pub use ids::{Epoch, NodeId, NodeSet, PartitionId, SessionId, Time, TxnId, ViewNumber};
 pub use journal::{Checkpointing, Entry, Piece, Recovered};
-pub use message::{Answer, Body, Claim, Claimed, Conflict, Ends, Granted, Message, Out, Report, Why, Writes};
+pub use message::{
+    Answer, Body, Claim, Claimed, Conflict, Ends, Granted, Lacks, Message, Out, Report, Why, Writes,
+};
 pub use node::{Isolation, MAX_OPERATIONS, MAX_TRANSACTIONS, Node, Outcome, Refused, Size, Stage};
 pub use protocol::{Compared, Method, Protocol};
 pub use range::Range;

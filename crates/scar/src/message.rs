@@ -1,5 +1,6 @@
 //! What nodes send each other, and what they answer their clients.
 
+use super::announced::Announced;
 use super::copy::Copied;
 use super::data::Data;
 use super::fetch::{Brought, Wanted};
@@ -67,10 +68,11 @@ pub enum Body<D: Data> {
 
     /// Leader to members: the barrier of the epoch.
     Close,
-    /// Member to leader: nothing of the epoch is in flight; the largest time used, and whether its memory is full.
-    Prepared(Time, bool),
-    /// Leader to members: all are prepared; the largest time that anyone has used, and whose memory is full.
-    Whole(Time, NodeSet),
+    /// Member to leader: nothing of the epoch is in flight; the largest time used, and what it has no room for.
+    Prepared(Time, Lacks),
+    /// Leader to members: all are prepared; the largest time that anyone has used, whose memory is full, and whether
+    /// somebody has no room for announcements.
+    Whole(Time, NodeSet, bool),
     /// Member to leader: acknowledges that the epoch is whole.
     WholeAck,
     /// Leader to members: the epoch has committed.
@@ -86,6 +88,15 @@ pub enum Body<D: Data> {
     Installed,
     /// Leader to members: all have installed it.
     Go,
+}
+
+/// What a member has no room for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Lacks {
+    /// More records.
+    pub records: bool,
+    /// More of what transactions announce.
+    pub announcements: bool,
 }
 
 /// The locks of a claim, in the order of its keys; or the conflict.
@@ -190,6 +201,8 @@ pub enum Why {
     TooLarge,
     /// A primary has no memory for a record that it would add.
     Full,
+    /// A member has no room for what it announces.
+    Deaf,
     /// The client has rolled it back.
     RolledBack,
 }
@@ -213,12 +226,20 @@ pub struct Out<D: Data> {
     pub answers: Vec<Answer<D>>,
     /// Entries for the log, in this order.
     pub journal: Vec<Entry<D>>,
+    /// What transactions have announced whose epoch has committed, in their order.
+    pub announced: Vec<Announced<D>>,
     /// Messages of the node to itself: handled before the call returns.
     pub(crate) local: VecDeque<Message<D>>,
 }
 
 impl<D: Data> Default for Out<D> {
     fn default() -> Self {
-        Self { messages: Vec::new(), answers: Vec::new(), journal: Vec::new(), local: VecDeque::new() }
+        Self {
+            messages: Vec::new(),
+            answers: Vec::new(),
+            journal: Vec::new(),
+            announced: Vec::new(),
+            local: VecDeque::new(),
+        }
     }
 }

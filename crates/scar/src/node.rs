@@ -143,6 +143,12 @@ pub struct Node<R, D: Data> {
     pub(crate) undone: Vec<(Epoch, Epoch)>,
     /// Transactions that a change of view has committed: answered when all members have installed it.
     pub(crate) held: Vec<TxnId>,
+    /// What transactions have announced whose epochs have not committed, as far as is known.
+    pub(crate) announcements: BTreeMap<(Epoch, Time, D::Key), D::Value>,
+    /// Its host has no room for more of them.
+    pub(crate) deaf: bool,
+    /// A member said so when the last epoch ended: transactions of this node announce nothing.
+    pub(crate) is_anyone_deaf: bool,
     /// The most records of a chunk.
     pub(crate) chunk: usize,
     /// The most bytes of its records: beyond that it gives no lock for a key without a record.
@@ -196,6 +202,9 @@ impl<R: Rules, D: Data> Node<R, D> {
             confirms: Vec::new(),
             undone: Vec::new(),
             held: Vec::new(),
+            announcements: BTreeMap::new(),
+            deaf: false,
+            is_anyone_deaf: false,
             chunk: CHUNK,
             limit: usize::MAX,
             weight: 0,
@@ -491,8 +500,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             Body::WriteAck(acks) => self.writes_done(from, acks, out),
             Body::Unlock(txn, keys) => self.serve_unlock(txn, keys),
             Body::Close => self.close(from, epoch, out),
-            Body::Prepared(largest, full) => self.member_prepared(from, epoch, (largest, full), out),
-            Body::Whole(floor, full) => self.know_whole(from, epoch, (floor, full), out),
+            Body::Prepared(largest, lacks) => self.member_prepared(from, epoch, (largest, lacks), out),
+            Body::Whole(floor, full, deaf) => self.know_whole(from, epoch, (floor, full, deaf), out),
             Body::WholeAck => self.member_knows(from, epoch, out),
             Body::Committed => self.know_committed(from, epoch, out),
             Body::Fence(_) | Body::Report(..) | Body::Install(..) | Body::Installed | Body::Go => {}

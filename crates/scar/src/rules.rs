@@ -124,13 +124,22 @@ pub enum Rule {
     /// A member that is removed on purpose keeps its state until all others have installed that view, and becomes a
     /// member again if too many of them fail before.
     LeaverWaits,
+    /// Whoever has opened a view tells the metadata store before it puts anybody out: members that were taken out on
+    /// purpose may be members again as long as the store does not know that the others have gone on without them.
+    NoteOpened,
     /// A primary adds no record that a backup without memory would have to keep.
     RoomAtBackups,
+    /// What was announced in an epoch that a change of view undoes is handed out to nobody.
+    UndoAnnounced,
+    /// What was announced in the epoch that a change of view goes back to is handed out when all have installed it.
+    AnnounceAtGo,
+    /// Who announces something has a later time than all that it has seen.
+    AnnounceBehindReads,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 57] = [
+    pub const ALL: [Self; 61] = [
         Self::LockChecks,
         Self::ValidateReads,
         Self::AbovePromises,
@@ -187,7 +196,11 @@ impl Rule {
         Self::FirstCommitterWins,
         Self::DroppedIsForgotten,
         Self::LeaverWaits,
+        Self::NoteOpened,
         Self::RoomAtBackups,
+        Self::UndoAnnounced,
+        Self::AnnounceAtGo,
+        Self::AnnounceBehindReads,
     ];
 
     /// Those that the published protocol does not have.

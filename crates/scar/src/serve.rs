@@ -125,6 +125,10 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
         self.look_ahead(writes.iter().map(|(key, _)| key));
         for (key, value) in writes {
+            if D::is_announcement(&key) {
+                self.note_announcement(key, value, cts);
+                continue;
+            }
             let partition = self.view.partition::<D>(&key);
             let primary = self.is_primary(partition);
             let entry = self.view.durable.then(|| Entry::Write(key.clone(), value.clone(), cts, epoch));

@@ -6,6 +6,7 @@ use super::ids::{Epoch, NodeId, NodeSet, PartitionId, SessionId, Time};
 use super::message::{Claim, Conflict, Granted};
 use super::range::Range;
 use super::replica::{Item, Seen};
+use super::rules::{Rule, Rules};
 use super::view::View;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,6 +100,8 @@ pub(crate) struct Transaction<D: Data> {
     /// The first value read of each key, and how many reads there were before it.
     pub(crate) values: BTreeMap<D::Key, (usize, Option<D::Value>)>,
     pub(crate) writes: BTreeMap<D::Key, Option<D::Value>>,
+    /// Whether some of them are announcements.
+    pub(crate) announces: bool,
     /// What primaries have answered ahead of the client.
     pub(crate) fetched: Fetched<D>,
     /// The number of its last claim.
@@ -118,6 +121,7 @@ impl<D: Data> Transaction<D> {
             reads: Vec::new(),
             values: BTreeMap::new(),
             writes: BTreeMap::new(),
+            announces: false,
             fetched: Fetched::default(),
             claims: 0,
             confirms: false,
@@ -159,10 +163,17 @@ impl<D: Data> Transaction<D> {
         }
     }
 
+    /// The time before which the commit cannot be.
+    pub(crate) fn after_reads(&self, rules: impl Rules) -> Time {
+        let read = self.latest_read();
+        // equal times are in the order of keys: what it announces is behind all that it has seen
+        if self.announces && rules.on(Rule::AnnounceBehindReads) { read.next() } else { read }
+    }
+
     /// The written keys, with the wts that the lock of each must meet.
     pub(crate) fn expected(&self) -> Vec<(D::Key, Option<Time>)> {
-        let mut expected: BTreeMap<&D::Key, Option<Time>> =
-            self.writes.keys().map(|key| (key, None)).collect();
+        let records = self.writes.keys().filter(|key| !D::is_announcement(key));
+        let mut expected: BTreeMap<&D::Key, Option<Time>> = records.map(|key| (key, None)).collect();
         for seen in &self.reads {
             if let Item::Record(key) = &seen.item
                 && let Some(wts) = expected.get_mut(key)

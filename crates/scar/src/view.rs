@@ -119,6 +119,17 @@ impl View {
         view
     }
 
+    /// The view with members again that it has left out, as they were: with the replicas that all members keep. Only as
+    /// long as no epoch has committed in a view without them.
+    #[must_use]
+    pub fn readmitting(mut self, nodes: NodeSet) -> Self {
+        self.members = nodes.iter().fold(self.members, NodeSet::with);
+        for place in self.partitions.iter_mut().filter(|place| place.everywhere) {
+            place.backups = nodes.iter().fold(place.backups, NodeSet::with);
+        }
+        self
+    }
+
     /// The next view, with the same members, some of which have restarted with what was on their disks.
     pub fn resumed(&self) -> Self {
         Self { number: ViewNumber(self.number.0.saturating_add(1)), ..self.clone() }

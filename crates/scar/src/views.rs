@@ -47,7 +47,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.stage = Stage::Fenced;
         self.leading = Leading::default();
         // it is said anew with the first epoch
-        self.full = NodeSet::default();
+        (self.full, self.is_anyone_deaf) = (NodeSet::default(), false);
         (self.unsynced, self.walk) = (None, None);
         for (&partition, replica) in &mut self.replicas {
             let before = old.placement(partition).map(|place| place.primary);
@@ -152,6 +152,12 @@ impl<R: Rules, D: Data> Node<R, D> {
         if !self.rules.on(Rule::CleanAtGo) {
             self.clean();
         }
+        if self.rules.on(Rule::UndoAnnounced) {
+            self.undo_announcements(last);
+        }
+        if !self.rules.on(Rule::AnnounceAtGo) {
+            self.announce(out);
+        }
         self.held = self.decided_until(last);
         if !self.rules.on(Rule::AnswerAtGo) {
             self.release(out);
@@ -162,6 +168,7 @@ impl<R: Rules, D: Data> Node<R, D> {
 
     fn release(&mut self, out: &mut Out<D>) {
         self.committed = self.base;
+        self.announce(out);
         for txn in std::mem::take(&mut self.held) {
             self.finish(txn, Answer::Committed(txn), out);
         }

@@ -3,8 +3,9 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_scar::{
-    Body, Brought, Claim, Conflict, Copied, Data, Ends, Epoch, Granted, Item, Kind, Message, Node, NodeId,
-    Ours, Out, PartitionId, Range, Report, Seen, SessionId, Time, TxnId, Version, View, ViewNumber, Wanted,
+    Body, Brought, Claim, Conflict, Copied, Data, Ends, Epoch, Granted, Item, Kind, Lacks, Message, Node,
+    NodeId, Ours, Out, PartitionId, Range, Report, Seen, SessionId, Time, TxnId, Version, View, ViewNumber,
+    Wanted,
 };
 use std::ops::Bound;
 use std::sync::Arc;
@@ -129,8 +130,8 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
             Body::Chunk(partition(random), after, vec![copied; random.random_range(0..2)], end)
         }
         14 => Body::Close,
-        15 => Body::Prepared(a, random.random()),
-        16 => Body::Whole(a, (0..random.random_range(0..4)).map(NodeId).collect()),
+        15 => Body::Prepared(a, Lacks { records: random.random(), announcements: random.random() }),
+        16 => Body::Whole(a, (0..random.random_range(0..4)).map(NodeId).collect(), random.random()),
         17 => Body::WholeAck,
         18 => Body::Committed,
         19 => Body::Fence(Arc::new(view(random))),
@@ -198,11 +199,13 @@ fn a_node_that_is_no_member_is_not_heard() {
     let mut out: Out<Numbers> = Out::default();
     node.tick(&mut out);
     for from in [NodeId(1), NodeId(7)] {
-        let message = Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0), false) };
+        let message =
+            Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0), Lacks::default()) };
         node.receive(from, message, &mut out);
     }
     assert!(!out.messages.iter().any(|(_, message)| matches!(message.body, Body::Whole(..))));
-    let message = Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0), false) };
+    let message =
+        Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0), Lacks::default()) };
     node.receive(NodeId(2), message, &mut out);
     assert!(out.messages.iter().any(|(_, message)| matches!(message.body, Body::Whole(..))));
 }

@@ -24,6 +24,7 @@ pub(crate) fn plain(error: Error) -> SqlError {
         Error::KeyTooLarge { .. } | Error::RowTooLarge { .. } | Error::TooManyWrites { .. } => {
             SqlState::PROGRAM_LIMIT_EXCEEDED
         }
+        Error::TooManyAnnouncements => return too_many_notifications(),
         Error::TooManyTables { .. } => SqlState::CONFIGURATION_LIMIT_EXCEEDED,
         Error::Stopped => SqlState::QUERY_CANCELED,
         Error::TooManyWorkers { .. } => SqlState::TOO_MANY_CONNECTIONS,
@@ -44,6 +45,14 @@ pub(crate) fn plain(error: Error) -> SqlError {
         _ => SqlState::INTERNAL_ERROR,
     };
     SqlError::new(state, error.to_string())
+}
+
+/// What waits for sessions of this process or another one of the cluster has reached its limit.
+#[cold]
+pub(crate) fn too_many_notifications() -> SqlError {
+    SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, scaledb_notify::Refused::Full.to_string())
+        .detail("They wait for sessions that listen, and are in a transaction or do not read.")
+        .hint("End these transactions, or let the sessions UNLISTEN.")
 }
 
 #[cold]

@@ -76,6 +76,10 @@ const NEEDED_BY: &[(Rule, &str, u32)] = &[
 /// Nothing is wrong without them: one is an optimization, and locks of an old view would end with the next epoch.
 const NOT_NEEDED: &[Rule] = &[TellExtensions, ClearLocks];
 
+/// Rules that only the clusters of `scar_simulated.rs` miss: nobody announces anything in these cases, and their
+/// metadata store knows at once when a view has been opened.
+const SIMULATED: &[Rule] = &[UndoAnnounced, AnnounceAtGo, AnnounceBehindReads, NoteOpened];
+
 /// A hole of the published protocol: its letter, what it is, the rules that close it, where it shows.
 type Hole = (char, &'static str, &'static [Rule], &'static str, u32, Property);
 
@@ -214,7 +218,7 @@ fn each_rule_is_needed() {
 fn every_rule_is_in_a_table() {
     for rule in Rule::ALL {
         let needed = NEEDED_BY.iter().filter(|row| row.0 == rule).count();
-        let not = NOT_NEEDED.iter().filter(|&&other| other == rule).count();
+        let not = NOT_NEEDED.iter().chain(SIMULATED).filter(|&&other| other == rule).count();
         assert_eq!(needed + not, 1, "{rule:?}");
     }
 }

@@ -22,6 +22,8 @@ const RARE: &[(Rule, u64)] = &[
     (Rule::AnswerAtGo, 114),
     (Rule::SnapshotEndsWithEpoch, 1175),
     (Rule::PromisesEnd, 851),
+    (Rule::AnnounceAtGo, 1149),
+    (Rule::NoteOpened, 163),
 ];
 
 /// Rules that no cluster here misses; `scar_model.rs` says which case does, or why none can.
@@ -98,6 +100,7 @@ fn what_clients_are_told_is_strictly_serializable_and_stays() {
         assert!(report.begun >= 10_000_000 && report.commits >= 6_000_000, "{report:?}");
         assert!(report.blocked * 8 < CLUSTERS, "{report:?}");
         assert!(report.given_up > 10_000 && report.full > 1_000 && report.ambushes > 10, "{report:?}");
+        assert!(report.announced > 500_000, "{report:?}");
     }
 }
 

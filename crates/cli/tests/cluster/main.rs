@@ -12,6 +12,7 @@ mod full_disk;
 mod kills;
 mod load;
 mod moves;
+mod notifications;
 mod paused;
 mod process;
 mod rolling;

@@ -25,16 +25,16 @@ pub use worker::ClusterWorker;
 
 use crate::mailboxes::Lost;
 use crate::member::Member;
-use crate::rows::Key;
+use crate::rows::{Key, Rows};
 use definitions::{Entry, Stored};
 use others::Others;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp, WorkerId, limits};
 use scaledb_engine::{
-    Engine, IndexDef, Keys, Labelled, Memory, OptionSpec, Reach, Statements, Stats, TableDef, TableInfo,
+    Ear, Engine, IndexDef, Keys, Labelled, Memory, OptionSpec, Reach, Statements, Stats, TableDef, TableInfo,
     TableStats, TxnKind, Worker,
 };
 use scaledb_locks::SharedLocks;
-use scaledb_scar::PartitionId;
+use scaledb_scar::{Announced, PartitionId};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
@@ -59,6 +59,19 @@ pub enum Answers {
     /// When its place is decided. Whoever answers a client waits until what it depends on is durable, as for the log of
     /// an engine with files; until then other nodes may not see it, and a change of members can undo it.
     WhenDecided,
+}
+
+/// Who hears what transactions announce, as a member knows it.
+struct Heard(std::sync::Arc<dyn Ear>);
+
+impl crate::Ear for Heard {
+    fn hear(&self, announced: &Announced<Rows>) {
+        self.0.hear(horizon::place(announced.epoch, announced.cts), &announced.value.0);
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
 }
 
 /// A database over a member of a cluster.
@@ -391,6 +404,14 @@ impl Engine for Cluster {
 
     fn is_shared(&self) -> bool {
         true
+    }
+
+    fn process(&self) -> u8 {
+        self.shared.member.node().0
+    }
+
+    fn hear(&self, ear: std::sync::Arc<dyn Ear>) {
+        self.shared.member.hear(Box::new(Heard(ear)));
     }
 
     fn name_statements(&self, statements: std::sync::Arc<dyn Statements>) {

@@ -8,6 +8,7 @@ mod generated;
 mod locks;
 mod matviews;
 mod merge;
+mod notifications;
 mod placement;
 mod roles;
 mod turns;
@@ -83,9 +84,13 @@ impl Three {
     }
 
     fn start_as(settings: Settings) -> Self {
+        Self::start_answering(settings, Answers::WithTheEpoch)
+    }
+
+    fn start_answering(settings: Settings, answers: Answers) -> Self {
         let cluster = LocalCluster::start(settings, 3, 7, 1).expect("threads");
         let open = |member: &scaledb_sync::Arc<scaledb_cluster::Member>| {
-            Database::open(Cluster::new(member.clone(), Answers::WithTheEpoch)).expect("a database")
+            Database::open(Cluster::new(member.clone(), answers)).expect("a database")
         };
         Self { databases: cluster.members().map(open).collect(), cluster }
     }
@@ -230,9 +235,6 @@ fn what_is_only_of_one_process_is_refused_with_a_sentence() {
         "create temporary table x (id int)",
         "create temp table x as select 1 as one",
         "create temp sequence x",
-        "listen c",
-        "notify c, 'said'",
-        "select pg_notify('c', 'said')",
     ] {
         assert_eq!(code(&mut b, sql), "0A000", "{sql}");
         let _ = run(&mut b, "rollback");

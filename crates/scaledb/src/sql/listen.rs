@@ -70,7 +70,7 @@ impl<E: Engine> Listener<E> {
     /// Listens to one channel more.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`](super::Kind::Unsupported) in a cluster.
+    /// What the system lacks for it.
     pub fn listen(&mut self, channel: impl AsRef<str>) -> Result<()> {
         self.core.execute(&format!("listen {}", quoted(channel.as_ref())), &[]).map(|_| ())
     }

@@ -2,15 +2,16 @@
 //! is done behind it.
 
 use super::Session;
-use super::notify::unprepared;
+use super::notify::{announce, unprepared};
 use super::transaction::Added;
 use crate::patience::{CHANGE_WAIT, COURTESY_WAIT};
 use crate::sequence::store_error;
+use crate::shared::PerDatabase;
 use scaledb_base::Timestamp;
 use scaledb_catalog::{Catalog, TableDesc};
 use scaledb_engine::{Engine, Worker};
 use scaledb_locks::NotTaken;
-use scaledb_notify::Ticket;
+use scaledb_notify::{CommitPlace, Hub, Joined, Ordered, Pending, Reserved, Ticket};
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
@@ -23,6 +24,35 @@ fn commit_now(worker: &mut impl Worker) -> scaledb_base::Result<Timestamp> {
     worker.commit()
 }
 
+/// How often a transaction that wants nothing but a place in the order is run.
+const ATTEMPTS: u32 = 10;
+
+/// What is left to do for those who listen when a transaction is durable.
+enum Told {
+    /// They are sessions of this process, and hear of it.
+    Here(Ticket),
+    /// The engine tells those of all nodes; the session itself listens from its place on, or not, if it was undone.
+    Everywhere { joined: Joined, place: CommitPlace, _reserved: Reserved },
+}
+
+/// What gives the notifications of a transaction that is about to commit their place: the engine in a cluster, which is
+/// handed them; else the lock under which it commits.
+///
+/// # Errors
+/// It says too much.
+fn place_among_tellers<'h, W: Worker>(
+    is_shared: bool,
+    database: &'h PerDatabase,
+    worker: &mut W,
+    pending: &Pending,
+) -> Result<Option<Ordered<'h>>> {
+    if is_shared {
+        return announce(worker, database.oid, pending).map(|()| None);
+    }
+    // who has the lock may wait at its commit for a worker with priority
+    Ok(database.hub.order(pending, || worker.yield_priority()))
+}
+
 impl<E: Engine> Session<E> {
     /// Commits the transaction, and returns when all that it depends on is durable, unless `synchronous_commit` is
     /// off.
@@ -33,7 +63,7 @@ impl<E: Engine> Session<E> {
         let silent = self.state.pending.borrow().is_empty();
         let committed =
             if silent { self.try_commit().map(|at| (at, None)) } else { self.try_commit_and_tell() };
-        let (depends_on, ticket) = match committed {
+        let (depends_on, told) = match committed {
             Ok(committed) => committed,
             Err(error) => {
                 self.rollback();
@@ -60,9 +90,14 @@ impl<E: Engine> Session<E> {
         if !self.transaction.abandoned.is_empty() || !self.transaction.dropped.is_empty() {
             self.empty_dropped();
         }
-        // without it, nobody hears of what may be lost
-        if let (Some(ticket), Ok(())) = (ticket, &durable) {
-            ticket.deliver();
+        match told {
+            // without it, nobody hears of what may be lost
+            Some(Told::Here(ticket)) if durable.is_ok() => ticket.deliver(),
+            Some(Told::Everywhere { joined, place, .. }) => {
+                let place = durable.as_ref().ok().map(|()| place);
+                self.state.database.hub.settle_channels(self.state.id, &joined, place);
+            }
+            Some(Told::Here(_)) | None => {}
         }
         durable.map_err(crate::error::not_durable)
     }
@@ -101,21 +136,67 @@ impl<E: Engine> Session<E> {
     /// Commits a transaction that says something to those who listen, or is to listen itself; with its place among
     /// those that say something.
     #[cold]
-    fn try_commit_and_tell(&mut self) -> Result<(Timestamp, Option<Ticket>)> {
+    fn try_commit_and_tell(&mut self) -> Result<(Timestamp, Option<Told>)> {
         let (hub, id) = (self.state.database.hub.clone(), self.state.id);
         let joined = {
             let pending = self.state.pending.borrow();
+            if self.state.shared.is_shared && pending.listens() {
+                self.state.shared.ears.add(self.state.database.oid, &hub);
+            }
             hub.prepare(id, &pending, self.state.bell.as_ref(), &mut self.mail).map_err(unprepared)?
         };
+        if self.state.shared.is_shared {
+            return self.try_commit_and_announce(&hub, joined);
+        }
         let committed = self.try_commit();
-        hub.settle_channels(id, &joined, committed.is_ok());
+        hub.settle_channels(id, &joined, committed.as_ref().ok().map(|_| CommitPlace::FIRST));
         let depends_on = committed?;
         let mut pending = self.state.pending.borrow_mut();
         // one that has read and written nothing has its place behind all that have committed
         let ticket = self.transaction.ticket.take();
         let ticket = ticket.or_else(|| hub.order(&pending, || ()).map(|ordered| ordered.enter(&mut pending)));
         pending.clear();
-        Ok((depends_on, ticket))
+        Ok((depends_on, ticket.map(Told::Here)))
+    }
+
+    /// Commits a transaction that says something to those who listen at all nodes of a cluster, or is to listen itself.
+    fn try_commit_and_announce(
+        &mut self,
+        hub: &Arc<Hub>,
+        joined: Joined,
+    ) -> Result<(Timestamp, Option<Told>)> {
+        let reserved = hub.reserve(&self.state.pending.borrow());
+        let needs_place = self.state.pending.borrow().needs_place();
+        let committed = match self.transaction.has_begun() || !needs_place {
+            true => self.try_commit(),
+            false => self.try_commit_for_its_place(),
+        };
+        let depends_on = committed.inspect_err(|_| hub.settle_channels(self.state.id, &joined, None))?;
+        self.state.pending.borrow_mut().clear();
+        // not what the catalog depends on, which may be later
+        let place = match (&self.worker, needs_place) {
+            (Some(worker), true) => CommitPlace(worker.depends_on().raw()),
+            _ => CommitPlace::FIRST,
+        };
+        Ok((depends_on, Some(Told::Everywhere { joined, place, _reserved: reserved })))
+    }
+
+    /// Commits a transaction of a cluster that has neither read nor written anything: it has a place among the others'
+    /// all the same. Others come in its way only by a change of the catalog or of the members.
+    fn try_commit_for_its_place(&mut self) -> Result<Timestamp> {
+        for attempt in 1.. {
+            self.ensure_begun()?;
+            match self.try_commit() {
+                Err(error) if error.code() == SqlState::SERIALIZATION_FAILURE && attempt < ATTEMPTS => {
+                    if let Some(worker) = self.worker.as_mut() {
+                        worker.back_off(attempt);
+                    }
+                    self.begin_again(false);
+                }
+                done => return done,
+            }
+        }
+        Err(SqlError::internal("no attempt"))
     }
 
     /// The latest commit that the transaction depends on, itself included.
@@ -157,8 +238,8 @@ impl<E: Engine> Session<E> {
         let id = worker.id();
         shared.trace.begin(id, self.transaction.statement);
         let overtaken = shared.commits.is_some() && self.state.owner.borrow().count() > 0;
-        // who has the lock may wait at its commit for a worker with priority
-        let ordered = database.hub.order(&self.state.pending.borrow(), || worker.yield_priority());
+        let ordered =
+            place_among_tellers(shared.is_shared, database, &mut **worker, &self.state.pending.borrow())?;
         let committed = if overtaken { commit_now(&mut **worker) } else { worker.commit() };
         if let (Some(ordered), Ok(_)) = (ordered, &committed) {
             self.transaction.ticket = Some(ordered.enter(&mut self.state.pending.borrow_mut()));
@@ -208,8 +289,7 @@ impl<E: Engine> Session<E> {
         let others = shared.write_others(worker, database, &before, &catalog, made)?;
         let id = worker.id();
         shared.trace.begin(id, self.transaction.statement);
-        // who has the lock may wait at its commit for a worker with priority
-        let ordered = database.hub.order(&self.state.pending.borrow(), || worker.yield_priority());
+        let ordered = place_among_tellers(shared.is_shared, database, worker, &self.state.pending.borrow())?;
         let committed = worker.commit();
         if let (Some(ordered), Ok(_)) = (ordered, &committed) {
             self.transaction.ticket = Some(ordered.enter(&mut self.state.pending.borrow_mut()));

@@ -3,28 +3,18 @@
 use super::Session;
 use super::state::SessionState;
 use crate::api::{Status, Tag};
-use scaledb_engine::Engine;
-use scaledb_notify::{Bell, Change, Notification, Refused};
+use scaledb_engine::{Engine, Worker};
+use scaledb_notify::{Bell, Change, Notification, Pending, Refused, encode};
 use scaledb_parse::utility::Utility;
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 
-/// Sessions of other nodes would hear nothing, and be heard by nobody here.
-#[cold]
-fn not_in_a_cluster(what: &str) -> SqlError {
-    SqlError::unsupported(format!("{what} is not supported in a cluster"))
-        .detail("Sessions at other nodes would not hear of it.")
-        .hint("Let the sessions look at a table from time to time.")
-}
-
 /// 22023, 54000.
 #[cold]
 fn refused(why: Refused) -> SqlError {
     match why {
-        Refused::Full => SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, why.to_string())
-            .detail("They wait for sessions that listen, and are in a transaction or do not read.")
-            .hint("End these transactions, or let the sessions UNLISTEN."),
+        Refused::Full => crate::error::too_many_notifications(),
         Refused::ManyChannels => SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, why.to_string()),
         Refused::EmptyChannel | Refused::LongChannel | Refused::LongPayload => {
             SqlError::new(SqlState::INVALID_PARAMETER_VALUE, why.to_string())
@@ -48,11 +38,8 @@ impl<E: Engine> SessionState<E> {
     /// `pg_notify`, and NOTIFY: heard if the transaction commits.
     ///
     /// # Errors
-    /// 0A000 in a cluster; 22023 for a channel or a payload that is none; 54000 if too much waits to be heard.
+    /// 22023 for a channel or a payload that is none; 54000 if too much waits to be heard.
     pub(crate) fn notify(&self, channel: &str, payload: &str) -> Result<()> {
-        if self.shared.is_shared {
-            return Err(not_in_a_cluster("NOTIFY"));
-        }
         self.pending.borrow_mut().notify(&self.database.hub, self.id, channel, payload).map_err(refused)
     }
 
@@ -67,7 +54,6 @@ impl<E: Engine> SessionState<E> {
                 self.notify(channel, payload)?;
                 return Ok(Tag::plain("NOTIFY"));
             }
-            Utility::Listen(_) if self.shared.is_shared => return Err(not_in_a_cluster("LISTEN")),
             Utility::Listen(_) if self.bell.is_none() => {
                 return Err(SqlError::unsupported("LISTEN is not supported in a session of the library")
                     .hint("The library has a function for it: listen."));
@@ -81,6 +67,16 @@ impl<E: Engine> SessionState<E> {
         self.pending.borrow_mut().change(change).map_err(refused)?;
         Ok(Tag::plain(tag))
     }
+}
+
+/// Hands what a transaction of a cluster says to the engine, which tells all nodes if it commits.
+///
+/// # Errors
+/// It says too much.
+pub(super) fn announce<W: Worker>(worker: &mut W, database: u32, pending: &Pending) -> Result<()> {
+    let Some(first) = pending.notifications().first() else { return Ok(()) };
+    let announcements = encode(database, first.sender, pending.notifications());
+    announcements.iter().try_for_each(|one| worker.announce(one)).map_err(crate::error::plain)
 }
 
 impl<E: Engine> Session<E> {

@@ -1,6 +1,7 @@
 //! What all sessions share, whatever their databases.
 
 mod databases;
+mod ears;
 mod per_database;
 mod reclamation;
 mod relations;
@@ -35,10 +36,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use ears::Ears;
 pub(crate) use per_database::PerDatabase;
 
 /// What begins the end of a table's name that says how it is kept.
 const MANNER: char = ':';
+
+/// Sessions are numbered from the number of their process, shifted by so many bits: who hears a NOTIFY of another node
+/// sees that it is not his own.
+const NUMBERS_OF_PROCESS: u32 = 24;
 
 /// How long a plan is used, in microseconds, until the rows of its tables are looked at again.
 const LOOK: u64 = 500_000;
@@ -81,6 +87,8 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) commits: Option<AtomicU64>,
     next_oid: AtomicU32,
     next_session: AtomicU32,
+    /// Where announcements of all nodes come in.
+    pub(crate) ears: Arc<Ears>,
     pub(crate) sessions: Sessions,
     pub(crate) presets: Presets,
     /// The server around the database, if there is one.
@@ -129,8 +137,10 @@ impl<E: Engine> Shared<E> {
         let all = std::iter::once(first.clone()).chain(others.into_iter().map(open));
         let databases = all.map(|database| (database.oid, database)).collect();
         let trace = Arc::<Trace>::default();
+        let ears = Arc::<Ears>::default();
         if is_shared {
             engine.name_statements(trace.clone());
+            engine.hear(ears.clone());
         }
         Ok(Self {
             workers: Workers::new(),
@@ -153,7 +163,8 @@ impl<E: Engine> Shared<E> {
             password_hash: OnceLock::new(),
             commits: (engine.serialization_point() == SerializationPoint::Begin).then(|| AtomicU64::new(0)),
             next_oid: AtomicU32::new(next_oid),
-            next_session: AtomicU32::new(1),
+            next_session: AtomicU32::new(u32::from(engine.process()) << NUMBERS_OF_PROCESS | 1),
+            ears,
             sessions: Sessions::default(),
             presets: Presets::default(),
             supervisor: OnceLock::new(),

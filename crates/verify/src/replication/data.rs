@@ -11,6 +11,13 @@ pub struct Key(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Value(pub u64);
 
+impl Key {
+    /// The key of what a transaction announces, by its number: in partition 0, of six at most.
+    pub fn of_announcement(number: u64) -> Self {
+        Self(60 * ((1 << 40) + number))
+    }
+}
+
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "k{}", self.0)
@@ -33,5 +40,9 @@ impl Data for Numbers {
 
     fn partition(key: &Key, partitions: usize) -> PartitionId {
         PartitionId((key.0 % partitions.max(1) as u64) as u16)
+    }
+
+    fn is_announcement(key: &Key) -> bool {
+        *key >= Key::of_announcement(0)
     }
 }

@@ -108,6 +108,7 @@ impl ClusterWorker {
         };
         let mut kind = match why {
             Why::TooLarge => return Error::TooManyWrites { limit: scaledb_scar::MAX_OPERATIONS },
+            Why::Deaf => return Error::TooManyAnnouncements,
             Why::Full => {
                 let (_, budget) = self.shared.member.call(|node, _| node.memory());
                 return Error::OutOfMemory { budget: budget as u64 };
@@ -400,6 +401,17 @@ impl Worker for ClusterWorker {
 
     fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         self.running()?.own.rollback_to(savepoint)
+    }
+
+    /// Announcements are writes that the protocol hands out at all nodes.
+    fn announce(&mut self, announcement: &[u8]) -> Result<()> {
+        let running = self.running()?;
+        let number = running.own.len();
+        if number >= scaledb_scar::MAX_OPERATIONS {
+            return Err(Error::TooManyWrites { limit: scaledb_scar::MAX_OPERATIONS });
+        }
+        running.own.put(Key::of_announcement(running.id, number as u32), Some(Value(announcement.into())));
+        Ok(())
     }
 
     fn commit(&mut self) -> Result<Timestamp> {

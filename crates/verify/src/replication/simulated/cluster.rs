@@ -3,8 +3,8 @@
 use super::super::data::{Key, Numbers, Value};
 use super::super::disk::Disk;
 use super::super::history::Truth;
-use super::history::{Broken, Check, History, Outcome as Told, Rows};
-use super::host::Host;
+use super::history::{Broken, Check, History, Outcome as Told, Record, Rows};
+use super::host::{Handed, Host};
 use super::metadata::{Entry, Metadata, Request};
 use super::network::Network;
 use super::plan::Plan;
@@ -118,6 +118,8 @@ pub struct Report {
     pub full: u64,
     /// Nodes that were taken out just when the leader and they alone knew that an epoch is whole.
     pub ambushes: u64,
+    /// What transactions that have committed have announced.
+    pub announced: u64,
 }
 
 impl AddAssign for Report {
@@ -142,6 +144,7 @@ impl AddAssign for Report {
         self.given_up += other.given_up;
         self.full += other.full;
         self.ambushes += other.ambushes;
+        self.announced += other.announced;
     }
 }
 
@@ -338,6 +341,8 @@ impl Cluster {
                 }
             }
         }
+        let announced = out.announced.drain(..).map(|it| (it.epoch, it.cts, it.key));
+        self.hosts[at].announced.extend(announced);
         self.write_down(at, out.journal.drain(..));
         for (to, message) in out.messages.drain(..) {
             self.post(at, to, message);
@@ -357,7 +362,11 @@ impl Cluster {
         if self.metadata.away_until > now {
             return;
         }
+        let leaves = matches!(request, Request::Leave(_));
         let (entry, changed) = self.metadata.ask(now, NodeId(from as u8), request);
+        if leaves && changed && self.plan.store_ambushes && !self.draining {
+            self.ambush_store();
+        }
         for to in 0..self.hosts.len() {
             if changed || to == from {
                 let (life, entry) = (self.hosts[to].life, entry.clone());
@@ -501,6 +510,61 @@ impl Cluster {
         lines.join("\n")
     }
 
+    /// Nodes have handed out what was announced: each, while it lived, all that has committed, in one order. Returns
+    /// how much that was.
+    fn check_announced(
+        &self,
+        epochs: &BTreeMap<Epoch, (ViewNumber, bool)>,
+        rested: bool,
+    ) -> Result<u64, (Broken, String)> {
+        let records = &self.history.records;
+        let counts = |epoch: &Epoch| epochs.get(epoch).is_some_and(|&(_, counts)| counts);
+        let place = |record: &Record| record.place.map(|(_, epoch, cts)| (epoch, cts));
+        let mut all: Vec<Handed> = (0..)
+            .zip(records)
+            .filter(|(_, record)| record.announces)
+            .filter_map(|(number, record)| Some((place(record)?, Key::of_announcement(number))))
+            .filter(|((epoch, _), _)| counts(epoch))
+            .map(|((epoch, cts), key)| (epoch, cts, key))
+            .collect();
+        all.sort_unstable();
+        let broken = |what: String| Err((Broken::Announced, what));
+        for host in &self.hosts {
+            for of_life in host.announced_before.iter().chain([&host.announced]) {
+                let from = of_life.first().map_or(Ok(0), |first| all.binary_search(first));
+                let expected = from.ok().and_then(|from| all.get(from..from + of_life.len()));
+                if expected != Some(&of_life[..]) {
+                    return broken(format!("{:?}: {of_life:?}, not {all:?}", host.life));
+                }
+            }
+        }
+        for node in self.live_members().filter(|_| rested) {
+            let knows = |(epoch, ..): &&Handed| {
+                *epoch <= node.committed() && node.outcome(*epoch) != Outcome::Unknown
+            };
+            let expected: Vec<&Handed> = all.iter().filter(knows).collect();
+            let handed_out = &self.hosts[usize::from(node.id().0)].announced;
+            if !handed_out.iter().eq(expected.iter().copied()) {
+                return broken(format!("{:?} has {handed_out:?}, not {expected:?}", node.id()));
+            }
+        }
+        let writes = records.iter().flat_map(|record| record.writes.iter().map(move |write| (write, record)));
+        let writers: BTreeMap<Value, &Record> =
+            writes.filter_map(|(&(_, value), record)| Some((value?, record))).collect();
+        for record in records.iter().filter(|record| record.announces) {
+            let Some(at) = place(record).filter(|(epoch, _)| counts(epoch)) else { continue };
+            let read = record.reads.iter().filter_map(|&(_, value)| value);
+            let scanned = record.scans.iter().flat_map(|scan| scan.rows.iter().map(|&(_, value)| value));
+            let seen = read.chain(scanned).filter_map(|value| writers.get(&value)).copied();
+            if let Some(seen) =
+                seen.filter(|seen| !std::ptr::eq(*seen, record)).find(|seen| place(seen) >= Some(at))
+            {
+                return broken(format!("{record:?} has seen {seen:?}"));
+            }
+        }
+        Ok(all.len() as u64)
+    }
+
     /// Nodes know what became of the epochs in which they took part.
     fn check_outcomes(&self, epochs: &BTreeMap<Epoch, (ViewNumber, bool)>) -> Result<(), (Broken, String)> {
         for node in self.live_members() {
@@ -531,6 +595,7 @@ impl Cluster {
         let mut rows = Rows::new(self.start.clone(), self.plan.partitions);
         let replayed = self.history.replay(&mut rows)?;
         let epochs = self.history.epochs()?;
+        self.report.announced = self.check_announced(&epochs, rested)?;
         if rested {
             self.check_outcomes(&epochs)?;
             for partition in (0..self.plan.partitions).map(PartitionId) {

@@ -29,6 +29,9 @@ pub enum Broken {
     Check,
     /// Two nodes go back to different epochs.
     Split,
+    /// A node hands out what was announced by nobody who has committed, not all of it, twice or in another order; or
+    /// somebody has announced something at no later time than what he has seen.
+    Announced,
     /// A node has been without memory for so long that all know of it, and rows come to it.
     Overfull,
     /// An epoch has a number that one had in another view, or a node is wrong about what became of it.
@@ -74,6 +77,8 @@ pub(super) struct Record {
     pub writes: Vec<(Key, Option<Value>)>,
     pub place: Option<(ViewNumber, Epoch, Time)>,
     pub outcome: Outcome,
+    /// It announces something.
+    pub announces: bool,
 }
 
 impl Record {
@@ -88,6 +93,7 @@ impl Record {
             writes: Vec::new(),
             place: None,
             outcome: Outcome::Unknown,
+            announces: false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A host: a node, its links, its own clock, and whom it takes for dead.
 
-use super::super::data::Numbers;
+use super::super::data::{Key, Numbers};
 use super::super::disk::Disk;
 use super::cluster::{Cluster, Event, Packet};
 use super::metadata::{Entry, Request};
@@ -9,9 +9,12 @@ use super::queue::Micros;
 use rand::Rng;
 use scaledb_scar::link::{Incarnation, Limits, Link};
 use scaledb_scar::{
-    Body, Checkpointing, Entry as Line, Epoch, Message, Node, NodeId, NodeSet, PartitionId, Stage, Switched,
-    TxnId, ViewNumber,
+    Body, Checkpointing, Entry as Line, Epoch, Message, Node, NodeId, NodeSet, PartitionId, Rule, Rules,
+    Stage, Switched, Time, TxnId, ViewNumber,
 };
+
+/// The place of an announcement: all are handed out in the order of these.
+pub(super) type Handed = (Epoch, Time, Key);
 
 const LIMITS: Limits = Limits { messages: 1 << 14, bytes: usize::MAX, patience: Some(2) };
 
@@ -44,6 +47,9 @@ pub(super) struct Host {
     ticks: u64,
     /// The last view that it has installed.
     pub installed: ViewNumber,
+    /// What its node has handed out of what transactions have announced, and what those of earlier lives have.
+    pub announced: Vec<Handed>,
+    pub announced_before: Vec<Vec<Handed>>,
     /// How full it was when its last epoch ended.
     pub fullness: Fullness,
     /// Messages of a view of which it does not know yet which lives it means.
@@ -97,6 +103,8 @@ impl Host {
         let links = (0..plan.nodes).map(|_| Link::new(life, Some(life), LIMITS)).collect();
         Self {
             installed: node.view().number,
+            announced: Vec::new(),
+            announced_before: Vec::new(),
             fullness: Fullness::default(),
             node: Some(node),
             up: true,
@@ -130,6 +138,7 @@ impl Host {
         self.failed = NodeSet::default();
         self.known = known;
         self.held = Vec::new();
+        self.announced_before.push(std::mem::take(&mut self.announced));
         (self.records, self.first) = (Vec::new(), 0);
     }
 
@@ -327,7 +336,7 @@ impl Cluster {
         let opened = !matches!(node.stage(), Stage::Fenced | Stage::Installed);
         if opened && node.view().number == view.number {
             let number = view.number;
-            if !host.known.is_settled() {
+            if !host.known.is_settled() && (view.leader == id || self.rules.on(Rule::NoteOpened)) {
                 return self.ask(at, Request::Installed(number));
             }
             if node.has_copied() {

@@ -51,8 +51,7 @@ impl Entry {
         if self.leaving.count() == 0 || !self.readmits {
             return None;
         }
-        let mut back = (*self.view).clone();
-        back.members = self.leaving.iter().fold(back.members, NodeSet::with);
+        let back = (*self.view).clone().readmitting(self.leaving);
         let back = Self { view: back.into(), leaving: NodeSet::default(), ..self.clone() };
         back.without(gone)
     }

@@ -96,6 +96,17 @@ impl Cluster {
         self.report.ambushes += 1;
     }
 
+    /// The metadata store has put a node out, and tells all so; then it answers nobody for a while, in which the others
+    /// may have gone on, and lost their leader.
+    pub(super) fn ambush_store(&mut self) {
+        let now = self.queue.now();
+        let lasts = self.random.random_range(20_000..=80_000);
+        self.metadata.away_until = self.metadata.away_until.max(now + lasts);
+        let soon = self.random.random_range(10_000..=lasts);
+        self.queue.after(soon, Event::CrashLeader);
+        self.report.ambushes += 1;
+    }
+
     /// Drops what is too many, and hands over primaries and the lead.
     fn trim(&mut self, view: &mut View, going: Option<NodeId>) {
         let stays = |nodes: NodeSet| going.map_or(nodes, |node| nodes.without(node));

@@ -76,6 +76,9 @@ pub struct Plan {
     pub memory: usize,
     /// A node is taken out, and the leader crashes, while another has not heard that an epoch is whole.
     pub ambushes: bool,
+    /// The leader crashes while the metadata store does not know whether the others have gone on without a node that
+    /// was taken out.
+    pub store_ambushes: bool,
 }
 
 fn one_of<T: Copy>(random: &mut SmallRng, of: &[T]) -> T {
@@ -137,6 +140,7 @@ impl Plan {
             patience: if seed % 7 == 3 { [300, 2_000, 20_000][(seed / 7 % 3) as usize] } else { 0 },
             memory: if seed % 13 == 7 { [200, 800, 1_600][(seed / 13 % 3) as usize] } else { 0 },
             ambushes: seed % 20 == 11 && !seed.is_multiple_of(3) && returns > 0,
+            store_ambushes: seed % 20 == 3 && !seed.is_multiple_of(3) && returns > 0,
         }
     }
 }

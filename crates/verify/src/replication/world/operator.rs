@@ -74,7 +74,7 @@ impl World {
         let mut view = (*self.view).clone();
         if missing.count() > self.setup.failures {
             // who was taken out may know what the last epoch is
-            view.members = std::mem::take(&mut self.leaving).iter().fold(view.members, NodeSet::with);
+            view = view.readmitting(std::mem::take(&mut self.leaving));
         }
         if let Some(view) = view.without(dead) {
             self.new_view(view);
