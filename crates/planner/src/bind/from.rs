@@ -239,7 +239,9 @@ impl Binder<'_> {
                 self.lifts = !self.inherited.is_empty();
                 self.pulled = self.inherited.is_empty();
                 let locked = self.locking.count();
+                self.placed.repeated += usize::from(*lateral);
                 let bound = self.deeper(|binder| binder.query_in_scope(subquery));
+                self.placed.repeated -= usize::from(*lateral);
                 if let Some(hidden) = hidden {
                     let scope = self.scope();
                     (scope.tables, scope.merges) = hidden;
@@ -482,12 +484,20 @@ impl Binder<'_> {
             }
             Stage::Barred(bar) => return Err(bar.error(&cte.name)),
         };
+        if let Some(bound) = self.placed.take(cte.number) {
+            return self.placed_cte(cte, bound, alias);
+        }
         let slots = self.new_slots(cte.columns.len());
         self.records.extend(cte.records.iter().map(|(at, fields)| (slots[*at], Arc::clone(fields))));
         // by others than itself
         if matches!(cte.stage, Stage::Whole { .. }) {
-            let reading = Reading { slots: slots.clone(), within: self.within.clone() };
+            // not where it would run for each row of others, nor beside rows that are locked and read again
+            let here = |&(_, repeated): &(usize, usize)| repeated == self.placed.repeated;
+            let place = cte.place.filter(here).map(|(defined, _)| defined);
+            let place = place.filter(|_| self.locking.is_empty());
+            let reading = Reading { slots: slots.clone(), within: self.within.clone(), place };
             self.uses.reads_cte(cte.number);
+            self.placed.note_read(cte.number);
             self.read_ctes.entry(cte.number).or_default().push(reading);
         }
         let columns =
@@ -496,6 +506,28 @@ impl Binder<'_> {
         let label = self.label();
         let node = Node::CteScan { number: cte.number, slots: slots.clone(), recursive, label };
         Ok(Tree::Leaf(Leaf::other(node, slots)))
+    }
+
+    /// A WITH query that is planned with the tables around it.
+    fn placed_cte(
+        &mut self,
+        cte: &CteDef,
+        mut bound: super::Bound,
+        alias: Option<&TableAlias>,
+    ) -> Result<Tree> {
+        self.uses.reads_cte(cte.number);
+        let (rows, open) = (bound.rows.take(), bound.open.take());
+        let (node, mut columns) = self.open_columns(bound, &[]);
+        let mut slots: Vec<Slot> = Vec::new();
+        for (column, (name, ty)) in columns.iter_mut().zip(&cte.columns) {
+            self.carry(column.slot, &mut slots);
+            column.name.clone_from(name);
+            (column.ty, column.origin) = (*ty, (0, 0));
+        }
+        let records = cte.records.iter();
+        self.records.extend(records.map(|(at, fields)| (columns[*at].slot, Arc::clone(fields))));
+        self.add_table(None, alias, &cte.name, columns)?;
+        Ok(tree_of(rows, open, node, slots, Vec::new()))
     }
 
     /// A scan of a table with all its columns.

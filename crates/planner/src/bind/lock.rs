@@ -100,6 +100,11 @@ impl Locking {
         self.of(alias).is_some()
     }
 
+    /// Whether no rows are locked.
+    pub(super) fn is_empty(&self) -> bool {
+        self.clauses.is_empty()
+    }
+
     /// The clauses for a query that stands in FROM under this name.
     pub(super) fn within(&self, alias: &str) -> Vec<Clause> {
         self.of(alias).map(|(strength, policy)| Clause { strength, policy, of: None }).into_iter().collect()

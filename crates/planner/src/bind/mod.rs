@@ -38,7 +38,7 @@ pub mod variables;
 mod variadic;
 mod whole_row;
 pub mod window;
-mod with;
+pub mod with;
 
 use crate::optimize::Statement;
 use crate::optimize::prepare::prepare;
@@ -142,6 +142,9 @@ pub struct CteDef {
     pub stage: with::Stage,
     /// How deep it nests: what names it nests deeper.
     pub height: usize,
+    /// If it can be bound as a query in FROM where it is read: how many were defined before it, and in how many
+    /// subqueries it stands that may run for each row of others.
+    pub place: Option<(usize, usize)>,
 }
 
 /// Binds one statement.
@@ -208,6 +211,8 @@ pub struct Binder<'b> {
     pub read_ctes: HashMap<usize, Vec<with::Reading>>,
     /// The WITH queries that are being bound, outer ones first.
     pub within: Vec<usize>,
+    /// Which WITH queries stand in FROM where they are read.
+    pub placed: with::Placed,
     /// What columns are called that subqueries compute.
     first_names: labels::FirstNames,
     /// Recursive queries that were referred to from inside of them.
@@ -294,6 +299,7 @@ impl<'b> Binder<'b> {
             calls: false,
             read_ctes: HashMap::new(),
             within: Vec::new(),
+            placed: with::Placed::default(),
             first_names: HashMap::new(),
             recursive_references: Vec::new(),
             volatile: 0,

@@ -35,7 +35,7 @@ impl Binder<'_> {
         let visible = self.ctes.len();
         // what is said about this query is not said about those in its WITH
         let around = (std::mem::take(&mut self.inherited), std::mem::take(&mut self.lifts));
-        let pulled = std::mem::take(&mut self.pulled) && query.with.is_none();
+        let pulled = std::mem::take(&mut self.pulled);
         let may_write = std::mem::take(&mut self.may_write);
         let leaves_open = std::mem::take(&mut self.leaves_open);
         if let (Some(with), SetExpr::Merge(_)) = (&query.with, &*query.body)
@@ -50,7 +50,9 @@ impl Binder<'_> {
         }
         .inspect_err(|_| self.ctes.truncate(visible))?;
         (self.inherited, self.lifts) = around;
-        self.pulled = pulled;
+        // those that stand where they are read are parts of it, as other queries in FROM
+        ctes.retain(|cte| !self.placed.stands(cte.number));
+        self.pulled = pulled && ctes.is_empty();
         let tail = tail_of(query)?;
         self.may_write = may_write;
         self.leaves_open = leaves_open;
@@ -69,6 +71,11 @@ impl Binder<'_> {
                 // what only such a query reads is not read at all
                 let here = |reading: &Reading| !reading.within.contains(&cte.number);
                 self.read_ctes.values_mut().for_each(|readings| readings.retain(here));
+            }
+            if let [Reading { place: Some(number), .. }] = readings[..]
+                && self.placed.is_read_once(cte.number)
+            {
+                self.placed.found.push(number);
             }
             // PostgreSQL puts such a query where it is read, and computes there what is used of it
             if cte.inlined == Inlined::Always || cte.inlined == Inlined::Once && readings.len() == 1 {

@@ -235,7 +235,10 @@ impl Binder<'_> {
     /// Binds a query in the scope of this one.
     fn nested_query(&mut self, query: &Query) -> Result<Nested> {
         let (references, volatile) = (self.recursive_references.len(), self.volatile);
-        let (bound, outer) = self.deeper(|binder| binder.query_in_scope(query))?;
+        self.placed.repeated += 1;
+        let bound = self.deeper(|binder| binder.query_in_scope(query));
+        self.placed.repeated -= 1;
+        let (bound, outer) = bound?;
         self.refuse_recursion(references, "a subquery")?;
         Ok(Nested { bound, outer, volatile: self.volatile != volatile })
     }

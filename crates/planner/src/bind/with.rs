@@ -6,10 +6,10 @@ use super::scope::Scope;
 use super::set_operation::unequal;
 use super::tail::{Tail, tail_of};
 use super::{Binder, Bound, CteDef, Output, Typed, unsupported};
-use crate::plan::{Cte, Inlined, Recursive, Slot};
+use crate::plan::{Cte, Inlined, Node, Recursive, Slot};
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, common_type};
 use sqlparser::ast::{self, CteAsMaterialized, Query, SetExpr, SetOperator, SetQuantifier};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How far a WITH query is bound, and so what it means to refer to it.
@@ -61,6 +61,54 @@ pub struct Reading {
     pub(super) slots: Vec<Slot>,
     /// The WITH queries that it stands in.
     pub(super) within: Vec<usize>,
+    /// The number of the WITH query, if it can be bound as a query in FROM there.
+    pub(super) place: Option<usize>,
+}
+
+/// WITH queries that are bound as queries in FROM, each where it is read: they are planned with the tables around them
+/// then, so that an index of theirs serves a condition from there, as PostgreSQL does it.
+///
+/// That there is one such place is known when the statement has been bound: then it is bound once more.
+#[derive(Debug, Default)]
+pub struct Placed {
+    /// The numbers of those that can be, in the order in which the statement defines them.
+    pub found: Vec<usize>,
+    /// The numbers of those that are.
+    chosen: HashSet<usize>,
+    /// How many have been defined.
+    defined: usize,
+    /// In how many places each is read, by its number among what is kept: in queries that nobody reads, too.
+    reads: HashMap<usize, usize>,
+    /// Those that are bound, by their numbers among what is kept, until they stand where they are read.
+    bound: HashMap<usize, Option<Bound>>,
+    /// How many subqueries are being bound that may run for each row of others.
+    pub(super) repeated: usize,
+}
+
+impl Placed {
+    /// A WITH query is read.
+    pub(super) fn note_read(&mut self, number: usize) {
+        *self.reads.entry(number).or_default() += 1;
+    }
+
+    pub(super) fn is_read_once(&self, number: usize) -> bool {
+        self.reads.get(&number) == Some(&1)
+    }
+
+    /// Whether a WITH query stands where it is read.
+    pub(super) fn stands(&self, number: usize) -> bool {
+        self.bound.contains_key(&number)
+    }
+
+    /// A WITH query whose place this is. None if it has none, or stands in it by now.
+    pub(super) fn take(&mut self, number: usize) -> Option<Bound> {
+        self.bound.get_mut(&number)?.take()
+    }
+
+    /// Those that the statement was found to have.
+    pub fn of(found: Vec<usize>) -> Self {
+        Self { chosen: found.into_iter().collect(), ..Self::default() }
+    }
 }
 
 /// Whether a query writes nothing.
@@ -133,6 +181,10 @@ impl Binder<'_> {
             self.within.push(number);
             let volatile = self.volatile;
             let uses = self.uses.count();
+            let defined = self.placed.defined;
+            self.placed.defined += 1;
+            let is_placed = self.placed.chosen.contains(&defined);
+            let mut reads_outer = false;
             let deepest = std::mem::replace(&mut self.deepest, self.depth);
             let aliases: Vec<String> = cte.alias.columns.iter().map(|column| fold(&column.name)).collect();
             let bound = match &*cte.query.body {
@@ -153,9 +205,11 @@ impl Binder<'_> {
                     let bar = Stage::Barred(Bar::Form);
                     let own = with.recursive.then(|| self.stage(name.clone(), number, Vec::new(), bar));
                     self.may_write = may_write;
-                    let bound = self.deeper(|binder| binder.query(&cte.query));
+                    self.pulled = is_placed;
+                    let bound = self.deeper(|binder| binder.query_in_scope(&cte.query));
                     self.may_write = false;
-                    let bound = bound?;
+                    let (bound, outer) = bound?;
+                    reads_outer = !outer.is_empty();
                     let silent = bound.output.is_empty()
                         && matches!(
                             &*cte.query.body,
@@ -182,7 +236,14 @@ impl Binder<'_> {
                         Some(CteAsMaterialized::NotMaterialized) => Inlined::Always,
                         None => Inlined::Once,
                     };
-                    self.kept(name, number, bound, inlined)
+                    if is_placed {
+                        debug_assert!(inlined != Inlined::Never && !reads_outer, "it can be placed");
+                        self.placed.bound.insert(number, Some(bound));
+                        let (node, slots) = (Arc::new(Node::Result), Vec::new());
+                        Cte { name, number, node, slots, read: true, readers: None, inlined, recursive: None }
+                    } else {
+                        self.kept(name, number, bound, inlined)
+                    }
                 }
             };
             if is_query(&cte.query.body) {
@@ -194,6 +255,8 @@ impl Binder<'_> {
             self.deepest = self.deepest.max(deepest);
             if let Some(def) = self.ctes.iter_mut().rev().find(|def| def.number == number) {
                 def.height = height;
+                let can = !reads_outer && bound.inlined != Inlined::Never;
+                def.place = can.then_some((defined, self.placed.repeated));
             }
             ctes.push(bound);
         }
@@ -209,7 +272,8 @@ impl Binder<'_> {
 
     /// Puts a WITH query in scope; its place there.
     fn stage(&mut self, name: String, number: usize, columns: Vec<(String, Type)>, stage: Stage) -> usize {
-        self.ctes.push(CteDef { name, number, columns, records: Vec::new(), stage, height: 0 });
+        let (records, height, place) = (Vec::new(), 0, None);
+        self.ctes.push(CteDef { name, number, columns, records, stage, height, place });
         self.ctes.len() - 1
     }
 
@@ -239,7 +303,10 @@ impl Binder<'_> {
         let columns = named(&name, &first.output, aliases)?;
         self.ctes[own].columns.clone_from(&columns);
         self.ctes[own].stage = Stage::Recursive;
-        let mut next = self.term(right)?;
+        self.placed.repeated += 1;
+        let next = self.term(right);
+        self.placed.repeated -= 1;
+        let mut next = next?;
         let tail = tail_of(query)?;
         let itself = self.recursive_references[references..].contains(&number);
         self.ctes[own].stage = Stage::Whole { recursive: itself };

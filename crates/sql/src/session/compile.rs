@@ -12,6 +12,7 @@ use scaledb_parse::utility::Utility;
 use scaledb_parse::{self as parse, utility};
 use scaledb_planner::bind::expr::is_named;
 use scaledb_planner::bind::variables::Variables;
+use scaledb_planner::bind::with::Placed;
 use scaledb_planner::bind::{Binder, Bound, Keys, Lookup, SystemTable, Typed};
 use scaledb_planner::functions::SessionFn;
 use scaledb_planner::plan::expr::Expr;
@@ -55,15 +56,20 @@ impl<'c> Compiling<'c> {
     /// # Errors
     /// What is wrong with it.
     pub(super) fn statement(mut self, ast: &Ast) -> Result<Option<Planned>> {
+        let types = self.types.clone();
         let mut binder = self.binder();
-        let (mut bound, kind) = match ast {
-            Ast::Query(query) => (binder.query(query)?, kind_of(&query.body)),
-            Ast::Call(function) => return self.call(binder, function).map(Some),
-            other => match binder.dml(other)? {
-                Some(bound) => bound,
-                None => return Ok(None),
-            },
-        };
+        if let Ast::Call(function) = ast {
+            return self.call(binder, function).map(Some);
+        }
+        let Some((mut bound, mut kind)) = bound_of(&mut binder, ast)? else { return Ok(None) };
+        if !binder.placed.found.is_empty() {
+            let found = std::mem::take(&mut binder.placed.found);
+            self.types = types;
+            binder = self.binder();
+            binder.placed = Placed::of(found);
+            let Some(again) = bound_of(&mut binder, ast)? else { return Ok(None) };
+            (bound, kind) = again;
+        }
         for output in &mut bound.output {
             if output.ty.base == Base::Unknown {
                 let typed = Typed::new(output.expr.clone(), output.ty);
@@ -157,6 +163,14 @@ impl<'c> Compiling<'c> {
             (output.expr, output.ty) = (assigned.expr, to);
         }
         Ok(planned(binder, bound, Kind::Select))
+    }
+}
+
+/// A statement that has a plan.
+fn bound_of(binder: &mut Binder<'_>, ast: &Ast) -> Result<Option<(Bound, Kind)>> {
+    match ast {
+        Ast::Query(query) => Ok(Some((binder.query(query)?, kind_of(&query.body)))),
+        other => binder.dml(other),
     }
 }
 

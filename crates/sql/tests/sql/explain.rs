@@ -154,6 +154,15 @@ const OWN: &[(&str, &str)] = &[
         "Append\n  ->  Index Scan using a_pkey on a\n        Index Cond: (id = 5)\n  \
          ->  Index Scan using b_pkey on b\n        Index Cond: (id = 5)",
     ),
+    // and into WITH queries that are read once
+    (
+        "with c as (select id, name || 'x' as y from a where n > 3) select * from c where id = 5",
+        "Index Scan using a_pkey on a\n  Index Cond: (id = 5)\n  Filter: (n > 3)",
+    ),
+    (
+        "with c as (select id, count(*) as k from b group by id), d as (select id, k + 1 from c) select * from d where id = 5",
+        "HashAggregate\n  Group Key: id\n  ->  Index Scan using b_pkey on b\n        Index Cond: (id = 5)",
+    ),
     (
         "delete from b where aid = 3 and note = 'x'",
         "Delete on b\n  ->  Index Scan using b_aid on b\n        Index Cond: (aid = 3)\n        \
@@ -277,7 +286,7 @@ const DONE: &[(&str, &str)] = &[
          Conflict Arbiter Indexes: a_pkey\n  ->  Values Scan on \"*VALUES*\" (actual rows=2 loops=1)",
     ),
     (
-        "create table c as with w as (select * from b where x = 2) select * from w",
+        "create table c as with w as materialized (select * from b where x = 2) select * from w",
         "CTE Scan on w (actual rows=72 loops=1)\n  CTE w\n    \
          ->  Index Scan using b_x on b (actual rows=72 loops=1)\n          Index Cond: (x = 2)",
     ),
@@ -402,7 +411,7 @@ fn sorts_and_hash_tables_say_what_memory_they_held<E: Engine>(db: Database<E>) {
 fn json_and_yaml_have_the_fields_of_postgresql<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
     ok(s, TABLES);
-    let sql = "with w as (select x, count(*) c from b group by x) \
+    let sql = "with w as materialized (select x, count(*) c from b group by x) \
                select * from a left join w on a.id = w.x and a.name <> 'a\"b\\' \
                where a.id in (select id from b where note = 'x') order by a.n desc, a.id";
     let json = ok(s, &format!("explain (format json) {sql}"));
