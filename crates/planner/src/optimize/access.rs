@@ -26,7 +26,7 @@ pub(super) struct Candidate {
     index: IndexRef,
     access: Access,
     /// Numbers of the conditions that the access guarantees.
-    consumed: Vec<usize>,
+    pub(super) consumed: Vec<usize>,
     pub(super) ordered: bool,
 }
 
@@ -94,7 +94,7 @@ impl Planner<'_> {
                 }))
             }
             (LeafKind::Other(node), _) => match leaf.open {
-                Some(open) => self.open(node, *open, conditions, bound),
+                Some(open) => self.open(node, *open, &leaf.slots, conditions, bound),
                 None => node,
             },
             (LeafKind::Table { .. }, None) => Node::Result,

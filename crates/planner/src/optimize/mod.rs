@@ -16,6 +16,7 @@ mod planner;
 pub mod prepare;
 mod pull_up;
 mod range;
+mod within;
 
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Held, Tree};

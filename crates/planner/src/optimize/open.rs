@@ -14,6 +14,7 @@ impl Planner<'_> {
         &mut self,
         node: Node,
         open: Open,
+        slots: &[Slot],
         conditions: &mut Vec<Expr>,
         bound: &HashSet<Slot>,
     ) -> Node {
@@ -25,7 +26,9 @@ impl Planner<'_> {
             let mut reads = false;
             condition.slots(&mut |slot| {
                 reads |= open.pushable.contains(&slot);
-                within &= open.pushable.contains(&slot) || !self.is_own(slot);
+                // those of others have values where it is read for each row of theirs
+                let around = !self.is_own(slot) || bound.contains(&slot) && !slots.contains(&slot);
+                within &= open.pushable.contains(&slot) || around;
             });
             // what reads nothing of it is checked once, and not in each side
             within && reads

@@ -68,6 +68,9 @@ pub(super) struct Part {
     /// The slots of other parts that it reads: LATERAL.
     pub needs: Mask,
     pub indexes: Vec<Index>,
+    /// If it is no table: the parts that indexes in it serve conditions with, and what it costs to read it for one row
+    /// of theirs.
+    pub within: Option<(Mask, f64)>,
     /// Whether it may come first, and gives the order that is wished for.
     pub first: bool,
     pub ordered: bool,
@@ -192,7 +195,11 @@ pub(super) fn step(part: &Part, bit: Mask, conditions: &[Condition], mask: Mask,
         part.cost + part.rows * BUILD + rows * part.rows * PAIR
     };
     let looped = part.indexes.iter().filter_map(|index| found(index, conditions, mask, part.raw));
-    let looped = looped.map(|(found, _)| rows * (SEEK + found * FOUND)).fold(f64::MAX, f64::min);
+    let looped = looped.map(|(found, _)| rows * (SEEK + found * FOUND));
+    let within = part.within.iter().filter(|(needs, _)| needs & !mask == 0);
+    // more rows than were thought must not cost much more than the hash table does
+    let within = within.map(|(_, cost)| rows.max(1.0) * 2.0 * (SEEK + cost));
+    let looped = looped.chain(within).fold(f64::MAX, f64::min);
     if looped < hashed { (looped, Method::Loop) } else { (hashed, Method::Hash) }
 }
 

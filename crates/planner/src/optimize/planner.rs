@@ -84,7 +84,8 @@ impl<'p> Planner<'p> {
             }
             Tree::Left(left, right, on) => {
                 let before = bound.clone();
-                let (parts, known) = self.parts(&[&left, &right], &on, &before);
+                let (mut parts, known) = self.parts(&[&left, &right], &on, &before);
+                self.look_within(&mut parts[1], &right, (2, &known), &on, &before);
                 let outer = self.tree(*left, conditions, bound, first);
                 let rows = self.rows;
                 let (_, method) = order::step(&parts[1], 2, &known, 1, rows);
@@ -169,7 +170,7 @@ impl<'p> Planner<'p> {
             }
         }
         conditions.extend(implied);
-        let way = self.way(&parts, conditions, bound, first);
+        let way = self.way(&parts.iter().collect::<Vec<_>>(), conditions, bound, first);
         // a subquery that is run for each row waits until the joins have dropped some
         let late = |condition: &Expr| {
             condition.effort() > 1 && !condition.is_volatile() && self.alone(condition, &parts) >= way.rows
@@ -208,18 +209,28 @@ impl<'p> Planner<'p> {
     }
 
     /// In which order to join parts, and how.
-    fn way(&self, parts: &[Tree], conditions: &[Expr], bound: &HashSet<Slot>, first: bool) -> Way {
-        let trees: Vec<&Tree> = parts.iter().collect();
+    pub(super) fn way(
+        &self,
+        trees: &[&Tree],
+        conditions: &[Expr],
+        bound: &HashSet<Slot>,
+        first: bool,
+    ) -> Way {
+        let as_written = || {
+            let is_table = |tree: &Tree| tree.leaf().is_some_and(|leaf| leaf.open.is_none());
+            let method = |tree: &Tree| if is_table(tree) { Method::Loop } else { Method::Hash };
+            let steps = trees.iter().map(|tree| method(tree)).enumerate().collect();
+            Way { steps, rows: self.rows, cost: f64::MAX }
+        };
         if trees.len() > order::MOST {
-            // as they are written
-            let steps = (0..trees.len()).map(|number| (number, Method::Loop)).collect();
-            return Way { steps, rows: self.rows, cost: 0.0 };
+            return as_written();
         }
-        let (mut costs, known) = self.parts(&trees, conditions, bound);
+        let (mut costs, known) = self.parts(trees, conditions, bound);
         let wished = first && !self.wish.order.is_empty();
-        for (part, tree) in costs.iter_mut().zip(parts) {
+        for (number, (part, tree)) in costs.iter_mut().zip(trees).enumerate() {
+            self.look_within(part, tree, (1 << number, &known), conditions, bound);
             part.first = self.wish.target.is_none_or(|target| tree.contains(target));
-            if let (true, Tree::Leaf(leaf)) = (wished, tree) {
+            if let (true, Tree::Leaf(leaf)) = (wished, *tree) {
                 let candidate = self.candidate(leaf, conditions, bound, true);
                 part.ordered = candidate.is_some_and(|candidate| candidate.ordered);
             }
@@ -227,11 +238,8 @@ impl<'p> Planner<'p> {
         if !costs.iter().any(|part| part.first) {
             costs.iter_mut().for_each(|part| part.first = true);
         }
-        order::best(&costs, &known, order::Order { wished, few: self.wish.few }).unwrap_or_else(|| Way {
-            steps: (0..parts.len()).map(|number| (number, Method::Loop)).collect(),
-            rows: self.rows,
-            cost: 0.0,
-        })
+        let order = order::Order { wished, few: self.wish.few };
+        order::best(&costs, &known, order).unwrap_or_else(as_written)
     }
 
     /// Filters by the conditions whose slots are there.
@@ -289,10 +297,10 @@ impl<'p> Planner<'p> {
         part.outer(&mut depends);
         let lateral = depends.iter().any(|slot| bound.contains(slot));
         let by_index = match part.leaf() {
-            Some(leaf) if method == Method::Loop => {
+            Some(leaf) if method == Method::Loop && leaf.open.is_none() => {
                 self.candidate(leaf, &on, bound, false).is_some_and(|c| c.score.1 > 0)
             }
-            _ => false,
+            _ => method == Method::Loop && self.is_served(&part, &on, bound),
         };
         if by_index || lateral {
             let mut conditions = on;

@@ -189,6 +189,50 @@ fn plans_are_printed_as_postgresql_prints_them<E: Engine>(db: Database<E>) {
     }
 }
 
+/// Joins and groups that few rows of others ask for.
+const WITHIN: &[(&str, &str)] = &[
+    (
+        "select * from a left join (b join c on c.bid = b.id) on b.aid = a.n where a.id = 5",
+        "Nested Loop Left Join\n  ->  Index Scan using a_pkey on a\n        Index Cond: (id = 5)\n  \
+         ->  Nested Loop\n        ->  Index Scan using b_aid on b\n              Index Cond: (aid = a.n)\n        \
+         ->  Index Scan using c_bid on c\n              Index Cond: (bid = b.id)",
+    ),
+    (
+        "select * from a left join (select aid, count(*) from b group by aid) q on q.aid = a.n where a.id = 5",
+        "Nested Loop Left Join\n  ->  Index Scan using a_pkey on a\n        Index Cond: (id = 5)\n  \
+         ->  HashAggregate\n        Group Key: b.aid\n        \
+         ->  Index Scan using b_aid on b\n              Index Cond: (aid = a.n)",
+    ),
+    (
+        "select * from a join (select aid, row_number() over (partition by aid) as r from b) q on q.aid = a.n \
+         where a.id = 5",
+        "Nested Loop\n  ->  Index Scan using a_pkey on a\n        Index Cond: (id = 5)\n  \
+         ->  WindowAgg\n        ->  Sort\n              Sort Key: b.aid\n              \
+         ->  Index Scan using b_aid on b\n                    Index Cond: (aid = a.n)",
+    ),
+    (
+        "select count(*) from a left join (select aid, count(*) from b group by aid) q on q.aid = a.n",
+        "Aggregate\n  ->  Hash Left Join\n        Hash Cond: (a.n = b.aid)\n        \
+         ->  Seq Scan on a\n        ->  Hash\n              ->  HashAggregate\n                    \
+         Group Key: b.aid\n                    ->  Seq Scan on b",
+    ),
+];
+
+fn few_rows_ask_indexes_within_joins_and_groups<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(
+        s,
+        "create table a (id int primary key, n int); create table b (id int primary key, aid int); \
+         create table c (id int primary key, bid int); \
+         insert into a select i, i from generate_series(1, 3000) i; insert into b select * from a; \
+         insert into c select * from a; create index b_aid on b (aid); create index c_bid on c (bid); \
+         analyze a; analyze b; analyze c",
+    );
+    for (sql, wanted) in WITHIN {
+        assert_eq!(shape(s, sql), *wanted, "{sql}");
+    }
+}
+
 /// What operators have done, without times and sizes.
 fn done<E: Engine>(s: &mut Session<E>, sql: &str) -> String {
     let lines = plan(s, &format!("explain (analyze, costs off, timing off, summary off) {sql}"));
@@ -504,6 +548,7 @@ fn what_is_computed_from_what_is_computed_has_an_end<E: Engine>(db: Database<E>)
 }
 
 on_each_engine!(
+    few_rows_ask_indexes_within_joins_and_groups,
     plans_are_printed_as_postgresql_prints_them,
     json_and_yaml_have_the_fields_of_postgresql,
     operators_say_what_they_have_done,
