@@ -36,6 +36,7 @@ const STATEMENTS: &[&str] = &[
     "select c.relname, a.attname, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid",
     "select nextval('s'), currval('s'), setval('s', 10), pg_typeof(1), version(), current_user, current_setting('work_mem')",
     "select unnest(array[1, 2, 3]), jsonb_build_object('a', 1, 'b', array['x']), json_agg(t) from t group by 1",
+    "select jsonb_path_query(j, '$.** ? (@ > $x)', '{\"x\": 1}'), j @? 'strict $.k[last]', j @@ '$.k == 1' from c",
     "select * from t where n between 5 and 20 and x in ('one', 'two', null) or not b is distinct from true order by 1 nulls first",
     "copy (select * from t) to stdout with (format csv, header, force_quote *)",
     "select E'\\x41\\u00e9\\n', U&'d\\0061t', $$a$$, $x$b$x$, B'101', X'1F', 'a' 'b' -- comment\n/* nested /* one */ */",
@@ -215,6 +216,9 @@ const VALUES: &[&str] = &[
     "[]",
     "\"x\"",
     "12345678901234567890.0123456789",
+    "strict $.a[*, 1 to last - 1] ? (@.b == $a[0] + -2 && exists (@.** ? (@ like_regex \"^x\" flag \"i\")))",
+    "($.k.keyvalue().value.keyvalue().id % 3).type() starts with \"n\" || !($.a[$a[0]].size() > 1.5e1)",
+    "$.**{1 to last}.b ? ((@.datetime() < \"10.03.2017\".datetime(\"dd.mm.yyyy\")) is unknown)",
 ];
 
 const BINARY: &[&[u8]] = &[
@@ -269,6 +273,14 @@ pub const VALUE_WORDS: &[&str] = &[
     "T",
     "1e131072",
     "0000000000000000000000000000000000000000",
+    "$",
+    "@",
+    ".**",
+    "[last]",
+    " ? (",
+    " == ",
+    ".keyvalue()",
+    ".datetime()",
     " ",
     "\t",
 ];

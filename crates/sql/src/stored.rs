@@ -136,6 +136,7 @@ fn is_shared(ty: Type) -> bool {
         | Base::Macaddr
         | Base::Macaddr8
         | Base::Jsonb
+        | Base::Jsonpath
         | Base::Oid
         | Base::Xid
         | Base::Regclass
@@ -192,6 +193,7 @@ mod tests {
             Base::Cidr => "2001:db8::/33",
             Base::Macaddr | Base::Macaddr8 => "f8:00:2b:01:02:03",
             Base::Json | Base::Jsonb => "{\"a\": [1, null]}",
+            Base::Jsonpath => "strict $.\"a\"[*]?(@ > 1)",
             Base::Oid
             | Base::Regclass
             | Base::Regtype

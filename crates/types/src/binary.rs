@@ -6,6 +6,7 @@ use crate::calendar;
 use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::jsonpath::JsonPath;
 use crate::macaddr;
 use crate::network::Inet;
 use crate::numeric::Numeric;
@@ -135,6 +136,15 @@ impl Value {
                 }
                 None => return Err(short()),
             },
+            Base::Jsonpath => match bytes.split_first() {
+                Some((1, text)) => Self::Jsonpath(Arc::new(JsonPath::parse(utf8(text)?)?)),
+                Some((version, _)) => {
+                    return Err(SqlError::internal(format!(
+                        "unsupported jsonpath version number: {version}"
+                    )));
+                }
+                None => return Err(short()),
+            },
             Base::Oid
             | Base::Xid
             | Base::Regclass
@@ -192,6 +202,10 @@ impl Value {
             Self::Jsonb(v) => {
                 out.push(1);
                 v.write_text(out);
+            }
+            Self::Jsonpath(v) => {
+                out.push(1);
+                out.extend_from_slice(v.text().as_bytes());
             }
             Self::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
             Self::Array(v) => write_array(v, out),

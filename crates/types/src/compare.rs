@@ -54,6 +54,7 @@ impl Ord for Value {
             (Macaddr(a), Macaddr(b)) => a.cmp(b),
             (Macaddr8(a), Macaddr8(b)) => a.cmp(b),
             (Jsonb(a), Jsonb(b)) => a.compare_whole(b),
+            (Jsonpath(a), Jsonpath(b)) => a.cmp(b),
             (Oid(a), Oid(b)) => a.cmp(b),
             (Array(a), Array(b)) => a.cmp(b),
             (Enum(a), Enum(b)) => a.cmp(b),
@@ -96,6 +97,7 @@ fn rank(value: &Value) -> u8 {
         Value::Timetz(_) => 26,
         Value::Bits(_) => 27,
         Value::Money(_) => 28,
+        Value::Jsonpath(_) => 29,
     }
 }
 
@@ -180,6 +182,7 @@ impl Hash for Value {
             Self::Macaddr(v) => v.hash(state),
             Self::Macaddr8(v) => v.hash(state),
             Self::Jsonb(v) => v.hash(state),
+            Self::Jsonpath(v) => v.hash(state),
             Self::Oid(v) => v.hash(state),
             Self::Array(v) => v.hash(state),
             Self::Enum(v) => v.hash(state),

@@ -33,6 +33,7 @@ pub mod interval;
 mod interval_parse;
 mod interval_text;
 pub mod json;
+pub mod jsonpath;
 mod macaddr;
 mod money;
 pub mod network;
@@ -64,6 +65,7 @@ pub use func::{
 };
 pub use interval::Interval;
 pub use json::Json;
+pub use jsonpath::JsonPath;
 pub use network::Inet;
 pub use numeric::Numeric;
 pub use range::{Bound, Range, RangeType};

@@ -13,7 +13,7 @@
 //! | numeric | sorted form, then the scale in 2 bytes | sorted form |
 //! | interval | months, days, microseconds in 16 bytes | what comparisons compare, 16 bytes |
 //! | jsonb | its tree | sorted form |
-//! | json | text | none: json has no order |
+//! | json, jsonpath | text | none: they have no order |
 //! | oid and the like | int8 | the row's |
 //! | "char" | int2 | the row's |
 //! | enum types | the label's order as int8 | the row's |
@@ -31,6 +31,7 @@ use crate::enums::EnumType;
 use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::jsonpath::JsonPath;
 use crate::network::Inet;
 use crate::numeric::Numeric;
 use crate::range::{Range, RangeType};
@@ -147,6 +148,7 @@ impl Type {
             Base::Text | Base::Varchar | Base::Bpchar | Base::Name | Base::Json | Base::Unknown => {
                 Storage::Text
             }
+            Base::Jsonpath => Storage::Text,
             Base::Date => Storage::Date,
             Base::Time => Storage::Time,
             Base::Timestamp | Base::Timestamptz => Storage::Timestamp,
@@ -171,7 +173,9 @@ impl Type {
     /// What an index on a column of this type has as its key.
     pub fn key_form(self) -> KeyForm {
         match self.base {
-            Base::Json | Base::Void | Base::Record | Base::Unknown | Base::Xid => KeyForm::None,
+            Base::Json | Base::Jsonpath | Base::Void | Base::Record | Base::Unknown | Base::Xid => {
+                KeyForm::None
+            }
             _ if self.array => KeyForm::Separate,
             Base::Numeric if self.precision_scale().is_none() => KeyForm::Separate,
             Base::Interval | Base::Jsonb | Base::Int2vector | Base::Oidvector => KeyForm::Separate,
@@ -235,6 +239,7 @@ impl Value {
             Self::Float4(v) => Stored::Float4(*v),
             Self::Float8(v) => Stored::Float8(*v),
             Self::Text(v) => Stored::Text(v),
+            Self::Jsonpath(v) => Stored::Text(v.text()),
             Self::Char(v) => Stored::Int2((*v).into()),
             Self::Bytea(v) => Stored::Bytes(Cow::Borrowed(v)),
             Self::Date(v) => Stored::Date(*v),
@@ -358,6 +363,9 @@ impl Value {
             (Stored::Timestamp(v), Base::Timestamptz) => Self::Timestamptz(check_timestamp(*v)?),
             (Stored::Timestamp(v), _) => Self::Timestamp(check_timestamp(*v)?),
             (Stored::Uuid(v), _) => Self::Uuid(*v),
+            (Stored::Text(v), Base::Jsonpath) => {
+                Self::Jsonpath(Arc::new(JsonPath::parse(v).map_err(|_| wrong())?))
+            }
             (Stored::Text(v), _) => Self::Text(Text::new(v)),
             (Stored::Bytes(v), Base::Bytea) => Self::Bytea(Arc::from(v.as_ref())),
             (Stored::Bytes(v), Base::Numeric) => Self::Numeric(load_numeric(ty, v).ok_or_else(wrong)?),
@@ -417,6 +425,7 @@ impl Value {
             Self::Inet(v) => v.write_key(out),
             Self::Macaddr(v) => out.extend_from_slice(v),
             Self::Macaddr8(v) => out.extend_from_slice(v),
+            Self::Jsonpath(v) => write_terminated(v.text().as_bytes(), out),
             // the least of all
             Self::Jsonb(v) if v.is_empty_array() => out.push(0),
             Self::Jsonb(v) => v.write_key(out),

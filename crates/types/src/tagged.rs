@@ -10,7 +10,8 @@
 //! inet, cidr, bits       tag | length (4) | sorted form
 //! numeric of a word      tag | mantissa (8) | scale (2)
 //! other numeric          tag | scale (2) | sorted form
-//! text, bytea, jsonb     tag | length (4) | bytes
+//! text, bytea, jsonb,     tag | length (4) | bytes
+//! jsonpath
 //! of an enum type        tag | number of the definition (4) | order of the label (8)
 //! arrays                 tag | oid of the element (4) | its modifier (4) | dimensions (1) | length and lower bound of
 //!                        each (8) | how many values (4) | the values
@@ -25,6 +26,7 @@ use crate::enums::EnumType;
 use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::jsonpath::JsonPath;
 use crate::network::Inet;
 use crate::numeric::Numeric;
 use crate::range::{Bound, Range};
@@ -67,6 +69,7 @@ mod tag {
     pub(super) const TIMETZ: u8 = 28;
     pub(super) const BITS: u8 = 29;
     pub(super) const MONEY: u8 = 30;
+    pub(super) const JSONPATH: u8 = 31;
 }
 
 /// Stands for the oid of an enum type; the number of its definition follows.
@@ -166,6 +169,7 @@ impl Value {
                 };
                 put_bytes(tag::JSONB, &bytes, out)?;
             }
+            Self::Jsonpath(v) => put_bytes(tag::JSONPATH, v.text().as_bytes(), out)?,
             Self::Oid(v) => put(tag::OID, &v.to_le_bytes()),
             Self::Array(v) => {
                 put(tag::ARRAY, &[]);
@@ -276,6 +280,10 @@ impl<'a> Reader<'a> {
             tag::MACADDR => Value::Macaddr(self.chunk()?),
             tag::MACADDR8 => Value::Macaddr8(self.chunk()?),
             tag::JSONB => Value::jsonb(Json::read_stored(self.counted()?)?),
+            tag::JSONPATH => {
+                let text = std::str::from_utf8(self.counted()?).ok()?;
+                Value::Jsonpath(Arc::new(JsonPath::parse(text).ok()?))
+            }
             tag::OID => Value::Oid(u32::from_le_bytes(self.chunk()?)),
             tag::ARRAY if nesting < MAX_NESTING => self.array(nesting)?,
             tag::RECORD if nesting < MAX_NESTING => self.record(nesting)?,

@@ -4,6 +4,7 @@ use crate::bits::Bits;
 use crate::env::{ByteaOutput, Env};
 use crate::error::{Result, SqlError, SqlState};
 use crate::json::Json;
+use crate::jsonpath::JsonPath;
 use crate::network::Inet;
 use crate::numeric::{Numeric, trim};
 use crate::range::Range;
@@ -318,6 +319,7 @@ impl Value {
                 Self::text(text)
             }
             Base::Jsonb => Self::Jsonb(Arc::new(Json::parse(text)?)),
+            Base::Jsonpath => Self::Jsonpath(Arc::new(JsonPath::parse(text)?)),
             // types have names here; the other `reg...` types are the catalog's
             Base::Regtype if !trim(text).bytes().all(|b| b.is_ascii_digit()) => {
                 Self::Oid(Type::parse(text)?.plain().oid())
@@ -387,6 +389,7 @@ impl Value {
             Self::Macaddr(v) => macaddr::write(v, out),
             Self::Macaddr8(v) => macaddr::write(v, out),
             Self::Jsonb(v) => v.write_text(out),
+            Self::Jsonpath(v) => out.extend_from_slice(v.text().as_bytes()),
             Self::Array(v) if !ty.array && ty.element().is_some() => array_text::write_vector(v, env, out),
             Self::Array(v) => array_text::write(v, env, out),
             Self::Enum(v) => out.extend_from_slice(v.label().as_bytes()),

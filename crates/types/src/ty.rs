@@ -41,6 +41,7 @@ pub enum Base {
     Money,
     Json,
     Jsonb,
+    Jsonpath,
     Oid,
     Xid,
     Regclass,
@@ -115,7 +116,7 @@ macro_rules! rows {
     ($(($base:ident, $name:literal, $sql:literal, ($oid:literal, $array:literal), $len:literal, $category:path,
         $preferred:literal),)*) => {
         /// The types that are always there, but for ranges.
-        const ALL: [Base; 42] = [$(Base::$base),*];
+        const ALL: [Base; 43] = [$(Base::$base),*];
 
         impl Base {
             fn row(self) -> &'static Row {
@@ -168,6 +169,7 @@ rows![
     (Money, "money", "money", (790, 791), 8, C::Numeric, false),
     (Json, "json", "json", (114, 199), -1, C::User, false),
     (Jsonb, "jsonb", "jsonb", (3802, 3807), -1, C::User, false),
+    (Jsonpath, "jsonpath", "jsonpath", (4072, 4073), -1, C::User, false),
     (Oid, "oid", "oid", (26, 1028), 4, C::Numeric, true),
     (Xid, "xid", "xid", (28, 1011), 4, C::User, false),
     (Regclass, "regclass", "regclass", (2205, 2210), 4, C::Numeric, false),
@@ -261,6 +263,7 @@ types!(
     MONEY = Money,
     JSON = Json,
     JSONB = Jsonb,
+    JSONPATH = Jsonpath,
     OID = Oid,
     XID = Xid,
     REGCLASS = Regclass,

@@ -7,6 +7,7 @@ use crate::enums::EnumValue;
 use crate::error::Result;
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::jsonpath::JsonPath;
 use crate::network::Inet;
 use crate::numeric::Numeric;
 use crate::range::Range;
@@ -76,6 +77,8 @@ pub enum Value {
     Macaddr8([u8; 8]),
     /// jsonb.
     Jsonb(Arc<Json>),
+    /// jsonpath.
+    Jsonpath(Arc<JsonPath>),
     /// oid, xid, and the `reg...` types, whose names the catalog knows.
     Oid(u32),
     /// Arrays, int2vector, oidvector.
@@ -223,6 +226,7 @@ impl Value {
             Self::Macaddr(_) => Base::Macaddr,
             Self::Macaddr8(_) => Base::Macaddr8,
             Self::Jsonb(_) => Base::Jsonb,
+            Self::Jsonpath(_) => Base::Jsonpath,
             Self::Enum(v) => Base::Enum(v.ty()),
             Self::Record(_) => Base::Record,
             Self::Range(v) => Base::Range(v.ty()),
@@ -273,6 +277,7 @@ impl Value {
             Self::Macaddr(v) => Self::Macaddr(*v),
             Self::Macaddr8(v) => Self::Macaddr8(*v),
             Self::Jsonb(v) => Self::Jsonb(v.clone()),
+            Self::Jsonpath(v) => Self::Jsonpath(v.clone()),
             Self::Oid(v) => Self::Oid(*v),
             Self::Array(v) => Self::Array(v.clone()),
             Self::Enum(v) => Self::Enum(*v),

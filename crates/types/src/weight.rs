@@ -13,6 +13,8 @@ pub fn weight(value: &Value) -> usize {
             Value::Range(range) => range.bounds().map_or(16, |_| 88),
             Value::Bits(bits) => bits.bytes().len() + 48,
             Value::Jsonb(_) => 256,
+            // the text, and a tree of it
+            Value::Jsonpath(path) => 256 + path.text().len() * 8,
             Value::Numeric(_) => 16,
             _ => 0,
         }

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use scaledb_types::func::Interrupt;
 use scaledb_types::{
-    Base, Bits, Bound, Env, Inet, Interval, Json, KeyForm, Like, Numeric, Range, RangeType, Stored, Text,
-    Timetz, Type, Value, Zone, all_functions,
+    Base, Bits, Bound, Env, Inet, Interval, Json, JsonPath, KeyForm, Like, Numeric, Range, RangeType, Stored,
+    Text, Timetz, Type, Value, Zone, all_functions,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -92,6 +92,9 @@ fn value_of(ty: Type) -> BoxedStrategy<Value> {
         Base::Macaddr => any::<[u8; 6]>().prop_map(Value::Macaddr).boxed(),
         Base::Macaddr8 => any::<[u8; 8]>().prop_map(Value::Macaddr8).boxed(),
         Base::Jsonb => json().prop_map(Value::jsonb).boxed(),
+        Base::Jsonpath => "(strict )?\\$(\\.[a-c]|\\[[*0-9]\\]|\\.\\*\\*| \\? \\(@ > [1-9]\\)){0,4}"
+            .prop_map(|text| Value::Jsonpath(Arc::new(JsonPath::parse(&text).unwrap())))
+            .boxed(),
         Base::Oid => any::<u32>().prop_map(Value::Oid).boxed(),
         Base::Char => (1_u8..128).prop_map(Value::Char).boxed(),
         Base::Range(range) => {
@@ -121,7 +124,7 @@ fn timestamp() -> impl Strategy<Value = i64> {
     ]
 }
 
-const TYPES: [Type; 36] = [
+const TYPES: [Type; 37] = [
     Type::BOOL,
     Type::INT2,
     Type::INT4,
@@ -149,6 +152,7 @@ const TYPES: [Type; 36] = [
     Type::MACADDR,
     Type::MACADDR8,
     Type::JSONB,
+    Type::JSONPATH,
     Type::OID,
     Type::CHAR,
     Type::numeric(3, -2),

@@ -692,6 +692,11 @@ impl Binder<'_> {
                 let columns = columns.iter().map(|&(name, ty)| (name.to_owned(), ty)).collect();
                 Ok((SetCall::new(function, exprs), columns))
             }
+            (_, 2..=4) if let Some(function) = SetFn::of_path(name) => {
+                let params = [Type::JSONB, Type::JSONPATH, Type::JSONB, Type::BOOL];
+                let exprs = self.args_as(name, args, &params)?;
+                Ok((SetCall::new(function, exprs), vec![(own(), Type::JSONB)]))
+            }
             ("generate_subscripts", 2 | 3) => {
                 let mut exprs = Vec::new();
                 for (arg, to) in args.into_iter().zip([None, Some(Type::INT4), Some(Type::BOOL)]) {

@@ -9,9 +9,12 @@ use crate::functions::ScalarFn;
 use crate::plan::expr::{Compare, Expr, Test};
 use scaledb_parse::{SYMMETRIC, parts_of_row};
 use scaledb_types::cast::Context;
-use scaledb_types::func::{common_type, resolve_operator};
+use scaledb_types::func::{Interrupt, common_type, resolve_operator};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{self, BinaryOperator, Expr as Ast, UnaryOperator, Value as Literal};
+
+/// Bytes of what a folded call may keep while it computes.
+const MAX_FOLDED: usize = 1 << 20;
 
 impl Binder<'_> {
     pub(super) fn binary(&mut self, left: &Ast, op: &BinaryOperator, right: &Ast) -> Result<Typed> {
@@ -151,7 +154,9 @@ impl Binder<'_> {
                     _ => Value::Null,
                 })
                 .collect();
-            if let Ok(value) = function.call(self.env, &values)
+            // what takes long is left to the statement, which can be interrupted
+            let long = || Err(SqlError::internal("a function takes too long to be folded"));
+            if let Ok(value) = function.call_within(self.env, &values, Interrupt::new(&long, MAX_FOLDED))
                 && self.is_worth_keeping(&value, result, &values)
             {
                 return Ok(Typed::constant(value, result));

@@ -2,7 +2,7 @@
 
 use super::ScalarFn;
 use scaledb_catalog::RoutineDesc;
-use scaledb_types::func::{Interrupt, JsonRecords, JsonRows, regexp_matches};
+use scaledb_types::func::{Interrupt, JsonRecords, JsonRows, path_rows, regexp_matches};
 use scaledb_types::{Base, Env, Interval, Result, SqlError, Type, Value};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -21,6 +21,8 @@ pub enum SetFn {
     Split(&'static str),
     /// Parts of a json or jsonb value, by a function of this name.
     Json(JsonRows, &'static str),
+    /// What a path finds in a jsonb value; whether the session's time zone may be used.
+    Path(bool),
     /// Objects as rows of the columns that the statement names, by a function of this name.
     Records(Arc<JsonRecords>, &'static str),
     /// The matches of a regular expression.
@@ -52,6 +54,7 @@ pub fn returns_set(name: &str) -> bool {
         || of_texts.contains(&name)
         || of_session(name).is_some()
         || SetFn::of_json(name).is_some()
+        || SetFn::of_path(name).is_some()
 }
 
 /// A function whose rows a function of the session makes, as an array of texts: its name, the parameters and the name
@@ -137,6 +140,15 @@ impl SetFn {
         Some((Self::Json(rows, name), ty, columns))
     }
 
+    /// A function that returns what a path finds in a jsonb value.
+    pub fn of_path(name: &str) -> Option<Self> {
+        match name {
+            "jsonb_path_query" => Some(Self::Path(false)),
+            "jsonb_path_query_tz" => Some(Self::Path(true)),
+            _ => None,
+        }
+    }
+
     /// Hands the rows of a call to `next` until that breaks.
     ///
     /// # Errors
@@ -157,6 +169,9 @@ impl SetFn {
             Self::Keywords => {}
             Self::Unnest | Self::Split(_) => return unnest(args, next),
             Self::Json(rows, name) => return rows.rows(name, &args[0], next),
+            Self::Path(zoned) => {
+                return path_rows(env, args, *zoned, interrupt, &mut |item| next(vec![item]));
+            }
             Self::Records(records, name) => return records.rows(name, &args[0], next),
             Self::Matches => {
                 let texts: Option<Vec<&str>> = args.iter().map(Value::as_str).collect();

@@ -590,6 +590,7 @@ pub fn type_of(value: &Value) -> Type {
         Value::Macaddr(_) => Base::Macaddr,
         Value::Macaddr8(_) => Base::Macaddr8,
         Value::Jsonb(_) => Base::Jsonb,
+        Value::Jsonpath(_) => Base::Jsonpath,
         Value::Oid(_) => Base::Oid,
         Value::Enum(v) => Base::Enum(v.ty()),
         Value::Record(_) => Base::Record,

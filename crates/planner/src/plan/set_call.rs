@@ -49,6 +49,8 @@ impl SetCall {
             SetFn::Split(name) | SetFn::Json(_, name) | SetFn::Records(_, name) | SetFn::Texts(name, _) => {
                 name
             }
+            SetFn::Path(false) => "jsonb_path_query",
+            SetFn::Path(true) => "jsonb_path_query_tz",
             SetFn::Matches => "regexp_matches",
             SetFn::Subscripts => "generate_subscripts",
             SetFn::Expand => "_pg_expandarray",

@@ -85,6 +85,12 @@ fn of_base(base: Base) -> TypeFunctions {
         Base::Jsonb => {
             [(3_806, "jsonb_in"), (3_804, "jsonb_out"), (3_805, "jsonb_recv"), (3_803, "jsonb_send")]
         }
+        Base::Jsonpath => [
+            (4_001, "jsonpath_in"),
+            (4_003, "jsonpath_out"),
+            (4_002, "jsonpath_recv"),
+            (4_004, "jsonpath_send"),
+        ],
         Base::Oid => [(1_798, "oidin"), (1_799, "oidout"), (2_418, "oidrecv"), (2_419, "oidsend")],
         Base::Xid => [(50, "xidin"), (51, "xidout"), (2_440, "xidrecv"), (2_441, "xidsend")],
         Base::Regclass => {

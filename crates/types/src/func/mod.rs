@@ -28,6 +28,7 @@ mod json_edit;
 mod json_make;
 mod json_records;
 mod json_rows;
+mod jsonpath;
 mod like;
 mod macaddr;
 mod misc;
@@ -36,6 +37,7 @@ mod named;
 mod network;
 mod numeric;
 mod overlaps;
+mod path_flags;
 mod range;
 mod regexp;
 mod resolve;
@@ -53,6 +55,7 @@ pub use comparison::Comparison;
 pub use float::random;
 pub use json_records::{Form, JsonRecords};
 pub use json_rows::JsonRows;
+pub use jsonpath::path_rows;
 pub use like::Like;
 pub use named::{Parameter, named_parameters};
 pub use regexp::{Regex, regexp_matches};
@@ -62,6 +65,7 @@ pub use resolve::{
 };
 
 pub(crate) use json_make::{key_text, to_json, to_jsonb};
+pub(crate) use path_flags::PathFlags;
 pub(crate) use resolve::choose_aggregate;
 pub use text_format::quote_ident;
 
@@ -355,6 +359,7 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         json::register,
         json_edit::register,
         json_make::register,
+        jsonpath::register,
         array::register,
         datetime::register,
         overlaps::register,

@@ -48,6 +48,18 @@ pub fn named_parameters(function: &str) -> Option<&'static [Parameter]> {
         "jsonb_insert" => {
             &[("jsonb_in", None), ("path", None), ("replacement", None), ("insert_after", FALSE)]
         }
+        "jsonb_path_exists"
+        | "jsonb_path_exists_tz"
+        | "jsonb_path_match"
+        | "jsonb_path_match_tz"
+        | "jsonb_path_query"
+        | "jsonb_path_query_tz"
+        | "jsonb_path_query_array"
+        | "jsonb_path_query_array_tz"
+        | "jsonb_path_query_first"
+        | "jsonb_path_query_first_tz" => {
+            &[("target", None), ("path", None), ("vars", Some((Type::JSONB, "{}"))), ("silent", FALSE)]
+        }
         "parse_ident" => &[("str", None), ("strict", TRUE)],
         _ => return None,
     })

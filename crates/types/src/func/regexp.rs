@@ -31,17 +31,17 @@ type Groups = Vec<Option<Span>>;
 
 /// What flags ask for.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Flags {
-    ignore_case: bool,
+pub(super) struct Flags {
+    pub(super) ignore_case: bool,
     /// `n`, `m`: newlines end lines, and no `.` matches them.
-    lines: bool,
+    pub(super) lines: bool,
     /// `p`: as `n` for `.` alone.
-    dots: bool,
+    pub(super) dots: bool,
     /// `w`: as `n` for `^` and `$` alone.
-    anchors: bool,
-    expanded: bool,
-    literal: bool,
-    global: bool,
+    pub(super) anchors: bool,
+    pub(super) expanded: bool,
+    pub(super) literal: bool,
+    pub(super) global: bool,
 }
 
 fn flags_of(text: &str) -> Result<Flags> {
@@ -300,7 +300,7 @@ impl Regex {
 const MATCHES_BETWEEN_CHECKS: u64 = 256;
 
 /// The longest text that is searched without asking before.
-const SHORT: usize = 64 << 10;
+pub(super) const SHORT: usize = 64 << 10;
 
 /// Compiled expressions that a thread keeps.
 const CACHED: usize = 32;
@@ -311,7 +311,7 @@ thread_local! {
 }
 
 /// The compiled form of a pattern, from the cache if it is there.
-fn cached(pattern: &str, flags: Flags) -> Result<Regex> {
+pub(super) fn cached(pattern: &str, flags: Flags) -> Result<Regex> {
     CACHE.with_borrow_mut(|cache| {
         if let Some(at) = cache.iter().rposition(|(text, f, _)| text == pattern && *f == flags) {
             return Ok(cache[at].2.clone());

@@ -3,6 +3,7 @@
 
 use super::Registry;
 use super::args::{Date, Timestamptz, code};
+use super::jsonpath::Datetime;
 use super::tochar::{DAYS, MONTHS, Node, ROMAN, template};
 use crate::binary::round_micros;
 use crate::calendar::{self, DAY_MICROS, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS};
@@ -10,6 +11,7 @@ use crate::cast::{timestamp_out_of_range, timestamp_to_timestamptz};
 use crate::datetime::{Bad, error};
 use crate::env::Env;
 use crate::error::{Result, SqlError, SqlState};
+use crate::timetz::Timetz;
 use crate::ty::Type;
 
 /// The calendar that fields belong to, which must be the same for all that have one.
@@ -460,17 +462,20 @@ fn is_open(node: &Node, next: Option<&Node>) -> bool {
         }
 }
 
-fn read(text: &str, pattern: &str) -> Result<Read> {
-    let nodes = template(pattern);
+/// Reads a text by a template. A `strict` one is that of SQL/JSON, to which a text must be the same but for its fields.
+fn read(text: &str, nodes: &[Node], strict: bool) -> Result<Read> {
     let mut found = Read::default();
     let is_space = |c: char| c.is_ascii_whitespace() || c == '\x0B';
     let is_separator = |c: char| c.is_ascii_punctuation();
     let mut rest = text;
-    let mut exact = false;
+    let mut exact = strict;
     // characters skipped beyond those that the template has
     let mut skipped = 0_i64;
     for (at, node) in nodes.iter().enumerate() {
         if rest.is_empty() {
+            if strict {
+                return Err(format_error("input string is too short for datetime format".to_owned()));
+            }
             break;
         }
         let is_field = matches!(node, Node::Field { .. });
@@ -485,6 +490,11 @@ fn read(text: &str, pattern: &str) -> Result<Read> {
             *rest = chars.as_str();
         };
         match node {
+            Node::Char(c) | Node::Quoted(c) if strict => {
+                let kind = if matches!(node, Node::Quoted(_)) { "character" } else { "separator" };
+                let unmatched = || format_error(format!("unmatched format {kind} \"{c}\""));
+                rest = rest.strip_prefix(*c).ok_or_else(unmatched)?;
+            }
             Node::Char(c) if is_separator(*c) || is_space(*c) => {
                 if exact {
                     skip(&mut rest);
@@ -521,11 +531,88 @@ fn read(text: &str, pattern: &str) -> Result<Read> {
             }
         }
     }
+    if strict && !rest.trim_start_matches(is_space).is_empty() {
+        let what = "trailing characters remain in input string after datetime format";
+        return Err(format_error(what.to_owned()));
+    }
     Ok(found)
 }
 
+/// Refuses templates that SQL/JSON does not have: they have few separators.
+pub(super) fn check_template(pattern: &str) -> Result<()> {
+    let odd = template(pattern).into_iter().find_map(|node| match node {
+        Node::Char(c) if !"-./,':; ".contains(c) => Some(c),
+        _ => None,
+    });
+    match odd {
+        Some(c) => Err(format_error(format!("invalid datetime format separator: \"{c}\""))),
+        None => Ok(()),
+    }
+}
+
+/// What the fields of a template say of its texts: whether they have dates, times, and zones.
+fn kinds(nodes: &[Node]) -> (bool, bool, bool) {
+    let (mut dated, mut timed, mut zoned) = (false, false, false);
+    for node in nodes {
+        match node {
+            // a week alone makes no date there
+            Node::Field { key: "FX" | "IW", .. } | Node::Char(_) | Node::Quoted(_) => {}
+            Node::Field { key: "TZ" | "OF" | "TZH" | "TZM", .. } => zoned = true,
+            Node::Field {
+                key:
+                    "AM" | "PM" | "A.M." | "P.M." | "HH" | "HH12" | "HH24" | "MI" | "SS" | "SSSS" | "SSSSS" | "MS"
+                    | "US" | "FF1" | "FF2" | "FF3" | "FF4" | "FF5" | "FF6",
+                ..
+            } => timed = true,
+            Node::Field { .. } => dated = true,
+        }
+    }
+    (dated, timed, zoned)
+}
+
+/// The date or time that a text is by a template of SQL/JSON, which says which of them it is.
+pub(super) fn parse_datetime(text: &str, pattern: &str) -> Result<Datetime> {
+    let nodes = template(pattern);
+    // without a template there is nothing that the text could differ from
+    let found = if pattern.is_empty() { Read::default() } else { read(text, &nodes, true)? };
+    let (time, day, east) = (found.time(text)?, found.day(text)?, found.east(text)?);
+    let rounded = |micros: i64| match found.precision {
+        Some(digits) => Ok(round_micros(micros, Type::TIMESTAMP.with_modifiers(&[digits as i32])?)),
+        None => Ok(micros),
+    };
+    let at = || {
+        let local = day.checked_mul(DAY_MICROS).and_then(|day| day.checked_add(time));
+        local.ok_or_else(timestamp_out_of_range)
+    };
+    let checked = |micros: i64| match rounded(micros)? {
+        micros if calendar::is_timestamp(micros) => Ok(micros),
+        _ => Err(timestamp_out_of_range()),
+    };
+    Ok(match kinds(&nodes) {
+        (true, true, true) => {
+            let east = east.unwrap_or(0);
+            let utc = at()?.checked_sub(east * SECOND_MICROS).ok_or_else(timestamp_out_of_range)?;
+            Datetime::Timestamptz(checked(utc)?, east as i32)
+        }
+        (true, true, false) => Datetime::Timestamp(checked(at()?)?),
+        (true, false, true) => {
+            return Err(format_error("datetime format is zoned but not timed".to_owned()));
+        }
+        (true, false, false) if calendar::is_day(day) => Datetime::Date(day as i32),
+        (true, false, false) => {
+            let message = format!("date out of range: \"{text}\"");
+            return Err(SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, message));
+        }
+        (false, true, true) => Datetime::Timetz(Timetz::new(rounded(time)?, east.unwrap_or(0) as i32)),
+        (false, true, false) => Datetime::Time(rounded(time)?),
+        (false, false, _) => {
+            return Err(format_error("datetime format is not dated and not timed".to_owned()));
+        }
+    })
+}
+
 fn to_date(text: &str, pattern: &str) -> Result<Date> {
-    let found = read(text, pattern)?;
+    let found = read(text, &template(pattern), false)?;
     // what is no time is no date either
     found.time(text)?;
     let day = found.day(text)?;
@@ -539,7 +626,7 @@ fn to_date(text: &str, pattern: &str) -> Result<Date> {
 }
 
 fn to_timestamp(text: &str, pattern: &str, env: &Env) -> Result<Timestamptz> {
-    let found = read(text, pattern)?;
+    let found = read(text, &template(pattern), false)?;
     let time = found.time(text)?;
     let day = found.day(text)?;
     let east = found.east(text)?;
