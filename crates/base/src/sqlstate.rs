@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::Location;
 
 /// An SQLSTATE: the five characters that tell programs what went wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -245,10 +246,47 @@ pub struct ErrorFields {
     pub constraint: Option<String>,
     /// The function of PostgreSQL's source that raises it (`R`): drivers tell some errors by it.
     pub routine: Option<&'static str>,
+    /// Where in a text that is not the client's, as one in a function: a count of characters from 1 (`p`), and that
+    /// text (`q`).
+    pub internal: Option<(u32, String)>,
+    /// Where in our source it was made (`F`, `L`, and `R` if there is no other).
+    pub origin: Origin,
+}
+
+/// Where in our source an error was made. It makes no two errors differ.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin(&'static Location<'static>);
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Origin {}
+
+impl Origin {
+    /// The file, from the name of its crate on.
+    pub fn file(&self) -> &'static str {
+        let file = self.0.file();
+        file.rfind("crates/").map_or(file, |at| &file[at + "crates/".len()..])
+    }
+
+    /// The line in the file.
+    pub fn line(&self) -> u32 {
+        self.0.line()
+    }
+
+    /// The module that the file is, as the name of the routine: `sql::exec::scan`.
+    pub fn module(&self) -> String {
+        let path = self.file().trim_end_matches(".rs").trim_end_matches("/mod").trim_end_matches("/lib");
+        path.replace("/src/", "::").trim_end_matches("/src").replace('/', "::")
+    }
 }
 
 impl ErrorFields {
-    /// A state and a message, and nothing more.
+    /// A state and a message, and nothing more but from where it was called.
+    #[track_caller]
     pub fn new(code: SqlState, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             code,
@@ -263,6 +301,8 @@ impl ErrorFields {
             data_type: None,
             constraint: None,
             routine: None,
+            internal: None,
+            origin: Origin(Location::caller()),
         }
     }
 }

@@ -295,12 +295,25 @@ pub struct TableDesc {
     /// PostgreSQL's storage parameters, `name=value` each: they are kept for those who ask, and change nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<String>,
+    /// The columns that indexes INCLUDE: definitions show them, and no index keeps them, as rows are in memory. An
+    /// index that is dropped leaves its own behind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub included: Vec<IncludedDesc>,
     /// What makes it a materialized view, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub materialized: Option<MaterializedDesc>,
     /// What COMMENT ON has said.
     #[serde(default)]
     pub comments: Vec<CommentDesc>,
+}
+
+/// The columns that an index INCLUDEs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IncludedDesc {
+    /// The oid of the index.
+    pub index: u32,
+    /// The numbers of the columns.
+    pub columns: Vec<i16>,
 }
 
 /// What COMMENT ON has said about a relation or a part of it.
@@ -345,6 +358,12 @@ impl ColumnDesc {
 }
 
 impl TableDesc {
+    /// The columns that an index includes.
+    pub fn included_by(&self, index: u32) -> &[i16] {
+        let included = self.included.iter().find(|included| included.index == index);
+        included.map_or(&[], |included| &included.columns)
+    }
+
     /// A table without columns, which the engine does not have yet.
     pub fn new(oid: u32, schema: String, name: String) -> Self {
         Self {
@@ -363,6 +382,7 @@ impl TableDesc {
             triggers: Vec::new(),
             references_off: false,
             parameters: Vec::new(),
+            included: Vec::new(),
             materialized: None,
             comments: Vec::new(),
         }

@@ -36,8 +36,8 @@ pub use access::{
 pub use databases::DatabaseDesc;
 pub use desc::{
     About, Action, AddedColumn, CheckDesc, CheckOption, ColumnDesc, CommentDesc, EnumDesc, ExclusionDesc,
-    ForeignKeyDesc, Identity, IndexDesc, Initially, KeyColumn, LabelDesc, Placement, PredicateDesc,
-    PrimaryKeyDesc, Relation, SchemaDesc, SequenceDesc, Spread, TableDesc, ViewDesc,
+    ForeignKeyDesc, Identity, IncludedDesc, IndexDesc, Initially, KeyColumn, LabelDesc, Placement,
+    PredicateDesc, PrimaryKeyDesc, Relation, SchemaDesc, SequenceDesc, Spread, TableDesc, ViewDesc,
 };
 pub use domain::{DomainCheckDesc, DomainDesc};
 pub use extensions::ExtensionDesc;

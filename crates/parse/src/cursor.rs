@@ -101,7 +101,7 @@ pub(crate) fn syntax_at(text: &str, place: Option<(usize, usize)>) -> SqlError {
 }
 
 /// The error of `""`, which is no name.
-fn without_letters(text: &str, token: Token) -> SqlError {
+pub(crate) fn without_letters(text: &str, token: Token) -> SqlError {
     let what = "zero-length delimited identifier at or near \"\"\"\"";
     SqlError::new(SqlState::SYNTAX_ERROR, what).position(text[..token.start].chars().count() as u32 + 1)
 }

@@ -367,6 +367,11 @@ impl Dialect for Bounded {
         false
     }
 
+    /// A name behind a WITH query, which stands for what `search_cycle` makes it of.
+    fn supports_from_first_insert(&self) -> bool {
+        true
+    }
+
     same! {
         supports_unicode_string_literal,
         supports_filter_during_aggregation,

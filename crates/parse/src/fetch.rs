@@ -1,15 +1,32 @@
 //! `FETCH FIRST 3 ROWS ONLY OFFSET 1`: the parser knows FETCH behind OFFSET only. With OFFSET behind it, it becomes
 //! LIMIT, which may stand on either side. `FETCH FIRST ROW ONLY` becomes LIMIT 1: the parser takes it as one without a
-//! limit; and it knows no parentheses around the count. OFFSET behind WITH TIES is put before FETCH.
+//! limit; and it knows no parentheses around the count. OFFSET behind WITH TIES is put before FETCH. With a count in
+//! parentheses FETCH .. WITH TIES becomes a limit, too, around which stands a mark: see `marked`.
 
 use super::MAX_NESTING;
+use super::marked::{self, TIES};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
 /// Puts FETCH in the parser's form, where OFFSET follows, or the count is left out or in parentheses.
 pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    for at in 0..tokens.len() {
+    let mut at = 0;
+    while at < tokens.len() {
         if is(&tokens, at, &[Keyword::FETCH])
+            && let Some((open, end)) = computed(&tokens, at)
+        {
+            let limit = Word { value: "LIMIT".to_owned(), quote_style: None, keyword: Keyword::LIMIT };
+            tokens[at].token = Token::Word(limit);
+            let close = tokens[..end].iter().rposition(|token| token.token == Token::RParen).unwrap_or(open);
+            for token in (at + 1..open).chain(close + 1..end) {
+                tokens[token].token = Token::Whitespace(Whitespace::Space);
+            }
+            // the count keeps its own parentheses, which a query needs
+            let span = tokens[at].span;
+            tokens.insert(close + 1, TokenWithSpan { token: Token::RParen, span });
+            let own = marked::mark(TIES).into_iter().chain([Token::LParen]);
+            tokens.splice(open..open, own.map(|token| TokenWithSpan { token, span }));
+        } else if is(&tokens, at, &[Keyword::FETCH])
             && let Some((offset, end)) = ties(&tokens, at)
         {
             // the parser knows OFFSET before FETCH
@@ -29,6 +46,7 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 tokens[end - 1].token = Token::Number("1".to_owned(), false);
             }
         }
+        at += 1;
     }
     tokens
 }
@@ -44,6 +62,22 @@ pub(super) fn is(tokens: &[TokenWithSpan], at: usize, wanted: &[Keyword]) -> boo
 pub(super) fn next(tokens: &[TokenWithSpan], from: usize) -> usize {
     let rest = tokens.get(from..).unwrap_or_default();
     from + rest.iter().take_while(|token| matches!(token.token, Token::Whitespace(_))).count()
+}
+
+/// Where the count of FETCH .. WITH TIES begins that is in parentheses, and where the clause ends.
+fn computed(tokens: &[TokenWithSpan], fetch: usize) -> Option<(usize, usize)> {
+    let first = next(tokens, fetch + 1);
+    let open = next(tokens, first + 1);
+    if !is(tokens, first, &[Keyword::FIRST, Keyword::NEXT]) || tokens.get(open)?.token != Token::LParen {
+        return None;
+    }
+    let row = next(tokens, value(tokens, open)?);
+    let with = next(tokens, row + 1);
+    let ties = next(tokens, with + 1);
+    let all = is(tokens, row, &[Keyword::ROW, Keyword::ROWS])
+        && is(tokens, with, &[Keyword::WITH])
+        && is(tokens, ties, &[Keyword::TIES]);
+    all.then_some((open, ties + 1))
 }
 
 /// Where OFFSET begins behind FETCH .. WITH TIES, and where it ends.
@@ -127,6 +161,10 @@ mod tests {
             (
                 "select 1 fetch first 2 rows with ties offset $1 rows",
                 "SELECT 1 OFFSET $1 ROWS FETCH FIRST 2 ROWS WITH TIES",
+            ),
+            (
+                "select 1 offset 3 fetch first (1 + (2)) rows with ties",
+                "SELECT 1 LIMIT \"\".\"TIES\"((1 + (2))) OFFSET 3",
             ),
             ("select 1 offset 2 fetch next rows only", "SELECT 1 LIMIT 1 OFFSET 2"),
             ("select 1 offset 1 fetch first 3 rows only", "SELECT 1 OFFSET 1 FETCH FIRST 3 ROWS ONLY"),

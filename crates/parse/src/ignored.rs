@@ -1,11 +1,16 @@
 //! What says nothing here, and is left out: `COMPRESSION pglz` of a column, as no value is compressed; `ONLY` before
-//! the table of a new index, as tables have no heirs; `INCLUDE (..)` of a constraint, as rows are in memory.
+//! the table of a new index, as tables have no heirs.
+//!
+//! `UNIQUE (a) INCLUDE (b)` of a constraint, which the parser does not know, becomes `UNIQUE "INCLUDE b" (a)`, as if
+//! its index had that name; that of EXCLUDE is left out.
 //!
 //! And `SIMILAR` and `ESCAPE` of `substring`, which are commas, and the type of what stands behind ESCAPE, which is
 //! that of the pattern.
 
 use super::marked::{behind, is};
-use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+use sqlparser::ast::Ident;
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
 /// How far TABLE is from the first word, in tokens: `CREATE GLOBAL TEMPORARY TABLE`.
 const WORDS: usize = 8;
@@ -15,6 +20,7 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let first = super::fetch::next(&tokens, 0);
     let (creates, alters) = (is(&tokens, first, "CREATE"), is(&tokens, first, "ALTER"));
     let of_table = (creates || alters) && (first..first + WORDS).any(|at| is(&tokens, at, "TABLE"));
+    let mut names: Vec<(usize, TokenWithSpan)> = Vec::new();
     // the token before that is no space
     let mut before: Option<usize> = None;
     for at in 0..tokens.len() {
@@ -43,6 +49,15 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             if closed && tokens.get(open).is_some_and(|token| token.token == Token::LParen) {
                 let list = &tokens[open..];
                 let length = list.iter().position(|token| token.token == Token::RParen);
+                if let (Some(length), Some(close)) = (length, last)
+                    && let Some(key) = key_before(&tokens, close)
+                {
+                    let columns = list[1..length].iter().map(|token| token.token.to_string());
+                    let value = format!("{INCLUDES}{}", columns.collect::<String>());
+                    let name = Word { value, quote_style: Some('"'), keyword: Keyword::NoKeyword };
+                    let span = tokens[at].span;
+                    names.push((key, TokenWithSpan { token: Token::Word(name), span }));
+                }
                 (at..open + length.map_or(0, |length| length + 1)).for_each(|at| blank(&mut tokens, at));
                 before = last;
             }
@@ -61,7 +76,29 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             substring_at(&mut tokens, at);
         }
     }
+    for (key, name) in names.into_iter().rev() {
+        tokens.insert(key + 1, name);
+    }
     tokens
+}
+
+/// What the columns begin with that the index of a constraint includes.
+const INCLUDES: &str = "INCLUDE ";
+
+/// How far the columns of a constraint are from each other, in tokens.
+const NEAR: usize = 4_096;
+
+/// UNIQUE or KEY before the columns of a constraint that end at a token.
+fn key_before(tokens: &[TokenWithSpan], close: usize) -> Option<usize> {
+    let begin = close.saturating_sub(NEAR);
+    let open = begin + tokens[begin..close].iter().rposition(|token| token.token == Token::LParen)?;
+    let key = tokens[..open].iter().rposition(|token| !matches!(token.token, Token::Whitespace(_)))?;
+    (is(tokens, key, "UNIQUE") || is(tokens, key, "KEY")).then_some(key)
+}
+
+/// The columns that the index of a constraint includes, by what stands for its name.
+pub fn included_columns(name: &Ident) -> Vec<String> {
+    name.value.strip_prefix(INCLUDES).and_then(super::lex::names_of).unwrap_or_default()
 }
 
 fn blank(tokens: &mut [TokenWithSpan], at: usize) {

@@ -11,6 +11,10 @@
 //!  ON CONFLICT (a, f(b)) DO UPDATE SET a = 1         ON CONFLICT ("") DO UPDATE SET ""."TARGET" = (a), ""."TARGET" = (f(b)), a = 1
 //!  SELECT (f(x)).*                                   SELECT (f(x)).""
 //!  the query of m, and m as a target of REFRESH      ""."MATERIALIZED"."s"."m", see `materialized`
+//!  SELECT WHERE a                                    SELECT ""."NOTHING" WHERE a, see `empty_lists`
+//!  JOIN b USING (a) AS j                             JOIN b USING (a, ""."ALIAS"."j"), see `join_alias`
+//!  FETCH FIRST (a + 1) ROWS WITH TIES                LIMIT ""."TIES"((a + 1)), see `fetch`
+//!  UPDATE t SET a = 1 WHERE CURRENT OF c             UPDATE t SET a = 1 WHERE ""."CURRENT"."c"
 //!  EXCLUDE (a WITH =)                                CHECK (""."EXCLUDE"(..)), see `exclude`
 //!  FOREIGN KEY (a, b) .. ON DELETE SET NULL (b)      FOREIGN KEY "ON DELETE SET b" (a, b) .. ON DELETE SET NULL
 //! ```
@@ -20,7 +24,8 @@
 
 use super::exclude::exclude_at;
 use sqlparser::ast::{
-    AccessExpr, Assignment, AssignmentTarget, Expr, ObjectName, ObjectNamePart, OnConflictAction,
+    AccessExpr, Assignment, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    ObjectName, ObjectNamePart, OnConflictAction,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
@@ -36,6 +41,18 @@ pub const SYSTEM: &str = "SYSTEM";
 
 /// As [`SYSTEM`], of OVERRIDING USER VALUE.
 pub const USER: &str = "USER";
+
+/// What stands in a select list that has no columns.
+pub const NOTHING: &str = "NOTHING";
+
+/// What stands before the name of a join, among the columns of its USING.
+pub const ALIAS: &str = "ALIAS";
+
+/// What the name ends with of a call around the count of FETCH .. WITH TIES.
+pub const TIES: &str = "TIES";
+
+/// What stands before the name of a cursor behind WHERE CURRENT OF.
+const CURRENT: &str = "CURRENT";
 
 /// What the names of DROP INDEX CONCURRENTLY begin with.
 pub const CONCURRENTLY: &str = "CONCURRENTLY";
@@ -103,6 +120,40 @@ pub fn mark_of(name: &ObjectName) -> Option<&str> {
     }
 }
 
+/// Whether an item of a select list stands for there being none.
+pub fn is_nothing(item: &Expr) -> bool {
+    match item {
+        Expr::CompoundIdentifier(parts) => match &parts[..] {
+            [none, mark] => none.value.is_empty() && mark.value == NOTHING,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The cursor whose row a condition means.
+pub fn current_of(condition: &Expr) -> Option<&Ident> {
+    match condition {
+        Expr::CompoundIdentifier(parts) => match &parts[..] {
+            [none, mark, cursor] if none.value.is_empty() && mark.value == CURRENT => Some(cursor),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The count of FETCH .. WITH TIES, if a limit is one.
+pub fn count_with_ties(limit: &Expr) -> Option<&Expr> {
+    let Expr::Function(call) = limit else { return None };
+    let FunctionArguments::List(list) = &call.args else { return None };
+    match &list.args[..] {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(count))] if mark_of(&call.name) == Some(TIES) => {
+            Some(count)
+        }
+        _ => None,
+    }
+}
+
 /// Whether a name is that of a materialized view in a statement of REFRESH.
 pub fn is_materialized(name: &ObjectName) -> bool {
     match &name.0[..] {
@@ -133,6 +184,8 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             exclude_at(&mut tokens, at);
         } else if is(&tokens, at, "ARRAY") {
             array_type_at(&mut tokens, at);
+        } else if is(&tokens, at, "CURRENT") {
+            current_of_at(&mut tokens, at);
         } else if is(&tokens, at, "DELETE") {
             on_delete_at(&mut tokens, at);
         } else if ["OIDS", "INHERIT", "HEAP"].iter().any(|word| is(&tokens, at, word)) {
@@ -243,6 +296,26 @@ fn leave_out_at(tokens: &mut [TokenWithSpan], at: usize) {
             tokens[at].token = Token::Whitespace(Whitespace::Space);
         }
     }
+}
+
+/// `WHERE CURRENT OF c`.
+fn current_of_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
+    let of = behind(tokens, at);
+    let cursor = behind(tokens, of);
+    let before = tokens[..at].iter().rposition(|token| !is_space(token));
+    let is_name = matches!(tokens.get(cursor).map(|token| &token.token), Some(Token::Word(_)));
+    // only what writes has it
+    let writes = (0..at).any(|at| is(tokens, at, "UPDATE") || is(tokens, at, "DELETE"));
+    if !is(tokens, of, "OF")
+        || !is_name
+        || !writes
+        || !before.is_some_and(|before| is(tokens, before, "WHERE"))
+    {
+        return;
+    }
+    let span = tokens[at].span;
+    let own = mark(CURRENT).into_iter().chain([Token::Period]);
+    tokens.splice(at..cursor, own.map(|token| TokenWithSpan { token, span }));
 }
 
 /// The star behind `(..).` or `[..].`, which is all fields of a record.

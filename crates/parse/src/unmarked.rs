@@ -5,7 +5,11 @@
 //!  (f(x)).""                                         (f(x)).*
 //!  ""."ROWS"(f(x), g(y))                             ROWS FROM (f(x), g(y))
 //!  (PARTITION BY ""."TIES", a ORDER BY b ROWS ..)    (PARTITION BY a ORDER BY b ROWS .. EXCLUDE TIES)
+//!  SELECT ""."NOTHING" WHERE a                        SELECT WHERE a
+//!  USING(a, ""."ALIAS".j)                            USING(a) AS j
+//!  LIMIT ""."TIES"((a + 1))                          FETCH FIRST (a + 1) ROWS WITH TIES
 //!  GROUP BY ""."DISTINCT", a, b                      GROUP BY DISTINCT a, b
+//!  WITH .. (..) FROM "WITH SEARCH .."                WITH .. (..) SEARCH ..
 //!  FOR UPDATE OF "FOR SHARE".a.b                     FOR SHARE OF a, b
 //!  INTERVAL '1.25' (1)                               INTERVAL(1) '1.25'
 //! ```
@@ -14,7 +18,8 @@ use super::frames;
 use super::group_by::DISTINCT;
 use super::lex::{Kind, Lexer, Token};
 use super::locking;
-use super::marked::ROWS;
+use super::marked::{ALIAS, NOTHING, ROWS, TIES};
+use super::search_cycle;
 
 /// The text with what was written in the place of each form.
 pub fn unmarked(text: &str) -> String {
@@ -71,8 +76,8 @@ impl Unmarked<'_> {
         if token.is_sign(self.text, "(") {
             self.open.push(None);
         } else if token.is_sign(self.text, ")") {
-            if let Some(exclusion) = self.open.pop().flatten() {
-                self.put(at, at, &format!(" EXCLUDE {exclusion})"));
+            if let Some(own) = self.open.pop().flatten() {
+                self.put(at, at, &own);
             }
         } else if token.is_sign(self.text, ".") && self.of(at + 1) == "\"\"" {
             self.put(at + 1, at + 1, "*");
@@ -85,11 +90,30 @@ impl Unmarked<'_> {
         {
             let form = form.to_owned();
             if let Some(open) = self.open.last_mut() {
-                *open = Some(form);
+                *open = Some(format!(" EXCLUDE {form})"));
             }
             let others = self.of(at + 5) == ",";
             self.put(at, if others { at + 5 } else { at + 4 }, if others { "PARTITION BY" } else { "" });
             return at + 5 + usize::from(others);
+        } else if token.is(self.text, "from")
+            && let Some(name) = self.name(at + 1).map(|name| name.replace("\"\"", "\""))
+            && let Some(clauses) = search_cycle::text_of(&name)
+        {
+            self.put(at, at + 1, clauses);
+            return at + 2;
+        } else if self.mark(at) == Some(NOTHING) {
+            self.put(at, at + 2, "");
+            return at + 3;
+        } else if token.is_sign(self.text, ",") && self.mark(at + 1) == Some(ALIAS) && self.of(at + 6) == ")"
+        {
+            let named = format!(") AS {}", self.of(at + 5));
+            self.open.pop();
+            self.put(at, at + 6, &named);
+            return at + 7;
+        } else if token.is(self.text, "limit") && self.mark(at + 1) == Some(TIES) && self.of(at + 4) == "(" {
+            self.put(at, at + 4, "FETCH FIRST ");
+            self.open.push(Some(" ROWS WITH TIES".to_owned()));
+            return at + 5;
         } else if self.mark(at) == Some(DISTINCT) && self.of(at + 3) == "," {
             self.put(at, at + 3, "DISTINCT");
             return at + 4;
@@ -143,6 +167,10 @@ mod tests {
             ("FOR UPDATE OF \"FOR UPDATE\" FOR SHARE OF a", "FOR UPDATE FOR SHARE OF a"),
             ("GROUP BY \"\".\"DISTINCT\", a", "GROUP BY DISTINCT a"),
             ("INTERVAL '1.25' (1) + INTERVAL '1' DAY", "INTERVAL(1) '1.25' + INTERVAL '1' DAY"),
+            (
+                "SELECT \"\".\"NOTHING\" WHERE a LIMIT \"\".\"TIES\"((1 + (2)))",
+                "SELECT  WHERE a FETCH FIRST (1 + (2)) ROWS WITH TIES",
+            ),
             ("SELECT \"\", a.b, \"a\".\"TIES\"", "SELECT \"\", a.b, \"a\".\"TIES\""),
         ] {
             assert_eq!(unmarked(text), wanted);

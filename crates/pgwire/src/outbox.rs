@@ -266,6 +266,9 @@ impl Outbox {
         }
         let error = matches!(report.severity, Severity::Error | Severity::Fatal | Severity::Panic);
         let position = report.position.map(|position| position.to_string());
+        let internal = report.internal.as_ref().map(|(position, _)| position.to_string());
+        let line = report.origin.line().to_string();
+        let module = report.origin.module();
         self.message(if error { b'E' } else { b'N' }, |out| {
             let mut field = |name: u8, text: Option<&str>| {
                 if let Some(text) = text {
@@ -280,13 +283,17 @@ impl Outbox {
             field(b'D', report.detail.as_deref());
             field(b'H', report.hint.as_deref());
             field(b'P', position.as_deref());
+            field(b'p', internal.as_deref());
+            field(b'q', report.internal.as_ref().map(|(_, text)| &**text));
             field(b'W', report.context.as_deref());
             field(b's', report.schema.as_deref());
             field(b't', report.table.as_deref());
             field(b'c', report.column.as_deref());
             field(b'd', report.data_type.as_deref());
             field(b'n', report.constraint.as_deref());
-            field(b'R', report.routine);
+            field(b'F', Some(report.origin.file()));
+            field(b'L', Some(&line));
+            field(b'R', Some(report.routine.unwrap_or(&module)));
             out.push(0);
         });
     }

@@ -86,21 +86,25 @@ pub type Result<T, E = Box<Report>> = std::result::Result<T, E>;
 
 impl Report {
     /// A report with nothing but its message.
+    #[track_caller]
     pub fn new(severity: Severity, code: SqlState, message: impl Into<Cow<'static, str>>) -> Self {
         Self { severity, fields: ErrorFields::new(code, message) }
     }
 
     /// A statement failed.
+    #[track_caller]
     pub fn error(code: SqlState, message: impl Into<Cow<'static, str>>) -> Box<Self> {
         Box::new(Self::new(Severity::Error, code, message))
     }
 
     /// The connection ends.
+    #[track_caller]
     pub fn fatal(code: SqlState, message: impl Into<Cow<'static, str>>) -> Box<Self> {
         Box::new(Self::new(Severity::Fatal, code, message))
     }
 
     /// A message that is not as the protocol says; the stream of messages is intact.
+    #[track_caller]
     pub fn protocol(message: impl Into<Cow<'static, str>>) -> Box<Self> {
         Self::error(SqlState::PROTOCOL_VIOLATION, message)
     }

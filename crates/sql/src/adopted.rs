@@ -141,6 +141,7 @@ pub(crate) fn describe<W: Worker>(
         triggers: Vec::new(),
         references_off: false,
         parameters: Vec::new(),
+        included: Vec::new(),
         materialized: None,
     })));
     Ok(None)

@@ -21,9 +21,8 @@ pub(crate) fn plain(error: Error) -> SqlError {
                 "cannot write in a read-only transaction",
             );
         }
-        Error::KeyTooLarge { .. } | Error::RowTooLarge { .. } | Error::TooManyWrites { .. } => {
-            SqlState::PROGRAM_LIMIT_EXCEEDED
-        }
+        Error::KeyTooLarge { got, limit } => return key_too_large(*got, *limit),
+        Error::RowTooLarge { .. } | Error::TooManyWrites { .. } => SqlState::PROGRAM_LIMIT_EXCEEDED,
         Error::TooManyAnnouncements => return too_many_notifications(),
         Error::TooManyTables { .. } => SqlState::CONFIGURATION_LIMIT_EXCEEDED,
         Error::Stopped => SqlState::QUERY_CANCELED,
@@ -53,6 +52,15 @@ pub(crate) fn too_many_notifications() -> SqlError {
     SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, scaledb_notify::Refused::Full.to_string())
         .detail("They wait for sessions that listen, and are in a transaction or do not read.")
         .hint("End these transactions, or let the sessions UNLISTEN.")
+}
+
+/// 54000 for what no index takes, in PostgreSQL's words.
+#[cold]
+fn key_too_large(got: usize, limit: usize) -> SqlError {
+    let what = format!("index row requires {got} bytes, maximum size is {limit}");
+    SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what)
+        .detail("The key of a row in an index, a primary key or a foreign key may not be longer.")
+        .hint("Index a hash of the value, as md5(value), or a part of it.")
 }
 
 #[cold]

@@ -14,6 +14,20 @@ pub enum DateOrder {
     Ymd,
 }
 
+/// How dates and timestamps are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum DateStyle {
+    /// `2024-02-01 10:11:12+00`
+    #[default]
+    Iso,
+    /// `02/01/2024 10:11:12 UTC`, or `01/02/2024`, as the order says
+    Sql,
+    /// `01.02.2024 10:11:12 UTC`
+    German,
+    /// `Thu Feb 01 10:11:12 2024 UTC`, or `Thu 01 Feb`, as the order says
+    Postgres,
+}
+
 /// How intervals are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum IntervalStyle {
@@ -43,7 +57,9 @@ pub enum ByteaOutput {
 pub struct Env {
     /// `TimeZone`.
     pub zone: Zone,
-    /// The second word of `DateStyle`; the first is always ISO.
+    /// The first word of `DateStyle`.
+    pub date_style: DateStyle,
+    /// The second word of `DateStyle`.
     pub date_order: DateOrder,
     /// `IntervalStyle`.
     pub interval_style: IntervalStyle,
@@ -61,6 +77,7 @@ impl Default for Env {
     fn default() -> Self {
         Self {
             zone: Zone::utc(),
+            date_style: DateStyle::default(),
             date_order: DateOrder::default(),
             interval_style: IntervalStyle::default(),
             bytea_output: ByteaOutput::default(),

@@ -25,6 +25,7 @@ impl fmt::Debug for SqlError {
 impl SqlError {
     /// An error with a state and a message.
     #[cold]
+    #[track_caller]
     pub fn new(code: SqlState, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(ErrorFields::new(code, message)))
     }
@@ -84,6 +85,36 @@ impl SqlError {
         self
     }
 
+    /// With the text of a statement that is not the client's: its position is one in that, or else it was being run.
+    #[must_use]
+    pub fn in_statement(mut self, text: &str) -> Self {
+        if let Some(position) = self.0.position.take() {
+            self.0.internal.get_or_insert_with(|| (position, text.to_owned()));
+            return self;
+        }
+        self.within(format!("SQL statement \"{text}\""))
+    }
+
+    /// With one more line of what was being done, around what has been said of it. The last ones of many are left out,
+    /// as functions may call themselves.
+    #[must_use]
+    pub fn within(mut self, line: String) -> Self {
+        const MOST: usize = 64 << 10;
+        match &mut self.0.context {
+            Some(context) if context.len() + line.len() > MOST => {
+                if !context.ends_with("\n...") {
+                    context.push_str("\n...");
+                }
+            }
+            Some(context) => {
+                context.push('\n');
+                context.push_str(&line);
+            }
+            context => *context = Some(line),
+        }
+        self
+    }
+
     /// With what was being done.
     #[must_use]
     pub fn context(mut self, context: impl Into<String>) -> Self {
@@ -129,6 +160,7 @@ impl SqlError {
 
     /// Text that is no value of the type: 22P02.
     #[cold]
+    #[track_caller]
     pub fn invalid_text(type_name: &str, text: &str) -> Self {
         Self::new(
             SqlState::INVALID_TEXT_REPRESENTATION,
@@ -138,36 +170,42 @@ impl SqlError {
 
     /// Bytes that are no value of the type: 22P03.
     #[cold]
+    #[track_caller]
     pub fn invalid_binary(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(SqlState::INVALID_BINARY_REPRESENTATION, message)
     }
 
     /// A number that its type cannot hold: 22003.
     #[cold]
+    #[track_caller]
     pub fn out_of_range(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
     }
 
     /// `x / 0`: 22012.
     #[cold]
+    #[track_caller]
     pub fn division_by_zero() -> Self {
         Self::new(SqlState::DIVISION_BY_ZERO, "division by zero")
     }
 
     /// An argument that makes no sense: 22023.
     #[cold]
+    #[track_caller]
     pub fn invalid_parameter(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(SqlState::INVALID_PARAMETER_VALUE, message)
     }
 
     /// What ScaleDB does not do: 0A000.
     #[cold]
+    #[track_caller]
     pub fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(SqlState::FEATURE_NOT_SUPPORTED, message)
     }
 
     /// A bug of ours: XX000.
     #[cold]
+    #[track_caller]
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(SqlState::INTERNAL_ERROR, message)
     }

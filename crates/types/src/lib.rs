@@ -57,7 +57,7 @@ pub use bits::Bits;
 pub use cast::{Cast, Context, apply_typmod, find_cast, no_cast};
 pub use domains::DomainType;
 pub use enums::{EnumType, EnumValue, Label};
-pub use env::{ByteaOutput, DateOrder, Env, IntervalStyle};
+pub use env::{ByteaOutput, DateOrder, DateStyle, Env, IntervalStyle};
 pub use error::{Result, SqlError, SqlState};
 pub use func::{
     Call, Comparison, Fast, Function, Like, Param, Regex, Resolved, Volatility, all_functions, common_type,

@@ -1,6 +1,7 @@
 //! Values as text: what literals, parameters and results have.
 
 use crate::bits::Bits;
+use crate::datetime::Look;
 use crate::env::{ByteaOutput, Env};
 use crate::error::{Result, SqlError, SqlState};
 use crate::json::Json;
@@ -376,11 +377,11 @@ impl Value {
                 }
                 ByteaOutput::Escape => write_escaped(v, out),
             },
-            Self::Date(v) => datetime::write_date(*v, out),
+            Self::Date(v) => datetime::write_date(*v, Look::of(env), out),
             Self::Time(v) => datetime::write_time(*v, out),
             Self::Timetz(v) => datetime::write_timetz(*v, out),
-            Self::Timestamp(v) => datetime::write_timestamp(*v, out),
-            Self::Timestamptz(v) => datetime::write_timestamptz(*v, &env.zone, out),
+            Self::Timestamp(v) => datetime::write_timestamp(*v, Look::of(env), out),
+            Self::Timestamptz(v) => datetime::write_timestamptz(*v, &env.zone, Look::of(env), out),
             Self::Interval(v) => interval_text::write(v, env.interval_style, out),
             Self::Bits(v) => v.write_text(out),
             Self::Money(v) => money::write(*v, out),

@@ -38,6 +38,10 @@ fn tokio_postgres_sees_errors_and_goes_on() {
         let error = client.execute("fail", &[]).await.unwrap_err();
         let error = error.as_db_error().unwrap();
         assert_eq!((error.code().code(), error.message()), ("22012", "division by zero"));
+        // where it was made
+        assert_eq!(error.file(), Some("pgwire/tests/wire/backend.rs"));
+        assert_eq!(error.routine(), Some("pgwire::tests::wire::backend"));
+        assert!(error.line().is_some_and(|line| line > 0));
         let error = client.execute("conflict", &[]).await.unwrap_err();
         assert_eq!(error.code().unwrap().code(), "40001");
         let rows = client.simple_query("echo a; rows 2").await.unwrap();

@@ -246,7 +246,7 @@ impl Binder<'_> {
         self.array_of(list)
     }
 
-    fn array_of(&mut self, list: Vec<Typed>) -> Result<Typed> {
+    pub(super) fn array_of(&mut self, list: Vec<Typed>) -> Result<Typed> {
         if list.is_empty() {
             let what = "cannot determine type of empty array";
             return Err(SqlError::new(SqlState::INDETERMINATE_DATATYPE, what)
@@ -265,10 +265,10 @@ pub fn is_named(ty: Type) -> bool {
     is_reg(Type { array: false, ..ty })
 }
 
-/// Whether it is `ARRAY[]`.
+/// Whether it is `ARRAY[]`, or made of nothing but such arrays.
 fn is_empty_array(ast: &Ast) -> bool {
     match ast {
-        Ast::Array(array) => array.elem.is_empty(),
+        Ast::Array(array) => array.elem.iter().all(is_empty_array),
         Ast::Nested(inner) => is_empty_array(inner),
         _ => false,
     }

@@ -1,7 +1,7 @@
 //! FROM: tables in scope, and the tree of joins.
 
 use super::names::{Naming, check_database, fold, split};
-use super::scope::{Merged, ScopeColumn, ScopeTable, Shown};
+use super::scope::{Alias, Merged, ScopeColumn, ScopeTable, Shown};
 use super::with::{Reading, Stage};
 use super::{Binder, CteDef, Typed, unsupported};
 use crate::functions::{SetFn, of_records};
@@ -10,6 +10,7 @@ use crate::plan::joins::{Derived, Held, Leaf, Open, Tree};
 use crate::plan::window::{Frame, OwnFn, Window, WindowFn};
 use crate::plan::{Computed, Label, Node, SetCall, SetItem, Slot};
 use scaledb_catalog::{Relation, ViewDesc};
+use scaledb_parse::join_alias::alias_of;
 use scaledb_parse::marked;
 use scaledb_parse::reserved::not_a_name;
 use scaledb_types::func::{Form, JsonRecords};
@@ -123,16 +124,21 @@ impl Binder<'_> {
                 // of this join it sees both sides, and nothing that a comma separates from them
                 let scope = self.scope();
                 let beside: Vec<ScopeTable> = scope.tables.drain(..left.start).collect();
-                let merges = scope.merges.clone();
+                let (merges, aliases) = (scope.merges.clone(), scope.aliases.clone());
                 scope.merges.retain(|merged| merged.tables.start >= left.start);
+                scope.aliases.retain(|alias| alias.first >= left.start);
                 let condition = self.condition(ast, "JOIN/ON");
                 let scope = self.scope();
                 scope.tables.splice(..0, beside);
-                scope.merges = merges;
+                (scope.merges, scope.aliases) = (merges, aliases);
                 condition?.into_conjuncts(&mut conditions);
             }
             JoinConstraint::None => {}
             JoinConstraint::Using(names) => {
+                let (names, alias) = match names.split_last() {
+                    Some((last, names)) if let Some(alias) = alias_of(last) => (names, Some(fold(alias))),
+                    _ => (&names[..], None),
+                };
                 let names = names.iter().map(|name| Ok(split(name)?.1)).collect::<Result<Vec<String>>>()?;
                 for (number, name) in names.iter().enumerate() {
                     if names[..number].contains(name) {
@@ -140,6 +146,9 @@ impl Binder<'_> {
                         return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
                     }
                     conditions.push(self.using(name, left, right, kind)?);
+                }
+                if let Some(alias) = alias {
+                    self.name_join(alias, &names, left.start)?;
                 }
             }
             JoinConstraint::Natural => {
@@ -152,6 +161,23 @@ impl Binder<'_> {
             }
         }
         Ok(conditions)
+    }
+
+    /// Gives the columns that USING has made the name of their join.
+    fn name_join(&mut self, name: String, columns: &[String], first: usize) -> Result<()> {
+        let scope = self.scope();
+        let mut names = scope.tables.iter().map(|table| &table.name);
+        if names.any(|known| *known == name) || scope.aliases.iter().any(|alias| alias.name == name) {
+            let what = format!("table name \"{name}\" specified more than once");
+            return Err(SqlError::new(SqlState::DUPLICATE_ALIAS, what));
+        }
+        let made = |column: &String| {
+            let mut merges = scope.merges.iter().rev();
+            merges.find(|merged| merged.shown.name == *column).map(|merged| merged.shown.clone())
+        };
+        let columns = columns.iter().filter_map(made).collect();
+        scope.aliases.push(Alias { name, columns, first });
+        Ok(())
     }
 
     /// Merges the columns of a name.
@@ -232,7 +258,8 @@ impl Binder<'_> {
                 // a query in FROM does not see its neighbours, unless it is lateral
                 let hidden = (!lateral).then(|| {
                     let scope = self.scope();
-                    (std::mem::take(&mut scope.tables), std::mem::take(&mut scope.merges))
+                    let aliases = std::mem::take(&mut scope.aliases);
+                    (std::mem::take(&mut scope.tables), std::mem::take(&mut scope.merges), aliases)
                 });
                 let alias_name = alias.as_ref().map_or_else(String::new, |alias| fold(&alias.name));
                 self.inherited = self.locking.within(&alias_name);
@@ -244,7 +271,7 @@ impl Binder<'_> {
                 self.placed.repeated -= usize::from(*lateral);
                 if let Some(hidden) = hidden {
                     let scope = self.scope();
-                    (scope.tables, scope.merges) = hidden;
+                    (scope.tables, scope.merges, scope.aliases) = hidden;
                 }
                 let (mut bound, outer) = bound?;
                 let (rows, open) = (bound.rows.take(), bound.open.take());
@@ -269,6 +296,7 @@ impl Binder<'_> {
                 let scope = self.scope();
                 scope.tables.truncate(tables.start);
                 scope.merges.retain(|merged| merged.tables.start < tables.start);
+                scope.aliases.retain(|alias| alias.first < tables.start);
                 self.add_table(None, Some(alias), "", columns)?;
                 tree
             }
@@ -487,7 +515,7 @@ impl Binder<'_> {
         if let Some(bound) = self.placed.take(cte.number) {
             return self.placed_cte(cte, bound, alias);
         }
-        let slots = self.new_slots(cte.columns.len());
+        let slots = self.new_slots(cte.columns.len() + cte.hidden.len());
         self.records.extend(cte.records.iter().map(|(at, fields)| (slots[*at], Arc::clone(fields))));
         // by others than itself
         if matches!(cte.stage, Stage::Whole { .. }) {
@@ -503,6 +531,12 @@ impl Binder<'_> {
         let columns =
             cte.columns.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
         self.add_table(None, alias, &cte.name, columns)?;
+        let hidden = cte.hidden.iter().zip(&slots[cte.columns.len()..]);
+        let hidden =
+            hidden.flat_map(|((name, own, ty), &slot)| [column(name, *ty, slot), column(own, *ty, slot)]);
+        if let Some(table) = self.scope().tables.last_mut() {
+            table.system.extend(hidden);
+        }
         let label = self.label();
         let node = Node::CteScan { number: cte.number, slots: slots.clone(), recursive, label };
         Ok(Tree::Leaf(Leaf::other(node, slots)))

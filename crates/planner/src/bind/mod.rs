@@ -25,6 +25,7 @@ pub mod privileges;
 pub mod query;
 mod routine;
 pub mod scope;
+mod search_cycle;
 mod select;
 mod select_list;
 mod set_operation;
@@ -137,6 +138,9 @@ pub struct CteDef {
     pub name: String,
     pub number: usize,
     pub columns: Vec<(String, Type)>,
+    /// Columns behind those, of SEARCH and CYCLE, while the recursive term is bound: their names, those that only the
+    /// planner knows, and their types. No `*` has them there.
+    pub hidden: Vec<(String, &'static str, Type)>,
     /// The fields of columns that are records, by their numbers, as far as they are known.
     pub records: Vec<(usize, Arc<Fields>)>,
     pub stage: with::Stage,
@@ -235,6 +239,8 @@ pub struct Binder<'b> {
     pub locks: Option<scaledb_parse::locking::Strength>,
     /// Whether the plan would be another one if it knew the values of parameters.
     wants_values: bool,
+    /// The cursor whose row the statement writes, and the table that this is one of.
+    current_of: Option<(String, u32)>,
     /// What is known of domains.
     domains: domain::Domains,
 }
@@ -311,6 +317,7 @@ impl<'b> Binder<'b> {
             uses: privileges::Uses::default(),
             locks: None,
             wants_values: false,
+            current_of: None,
             domains: domain::Domains::default(),
         }
     }
@@ -406,6 +413,7 @@ impl<'b> Binder<'b> {
             conflicts: self.conflicts,
             calls: self.calls,
             wants_values: self.wants_values,
+            current_of: self.current_of,
             needs: self.uses.finish(),
         };
         (plan, params)

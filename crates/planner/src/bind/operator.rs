@@ -27,6 +27,13 @@ impl Binder<'_> {
         if let [Some(left), Some(right)] = rows {
             return self.row_comparison(&name, left, right);
         }
+        if let [Some(_), None] = rows
+            && let Ast::Subquery(query) = without_parentheses(right)
+            && let Some(op) = compare_of(&name)
+        {
+            let compared = self.compared_with_row(without_parentheses(left), op, query)?;
+            return Ok(Typed::new(compared, Type::BOOL));
+        }
         if matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq)
             && let Some(equal) = self.equal_rows(left, right)?
         {

@@ -34,6 +34,15 @@ pub struct Merged {
     pub tables: Range<usize>,
 }
 
+/// The name of a join: of the columns that its USING has made.
+#[derive(Clone, Debug)]
+pub struct Alias {
+    pub name: String,
+    pub columns: Vec<Shown>,
+    /// The first table of the join.
+    pub first: usize,
+}
+
 impl ScopeColumn {
     pub fn shown(&self) -> Shown {
         let expr = Expr::Slot(self.slot);
@@ -98,6 +107,8 @@ pub struct Scope {
     pub tables: Vec<ScopeTable>,
     /// Columns that USING has made, an inner join's before those of the joins around it.
     pub merges: Vec<Merged>,
+    /// The names of its joins.
+    pub aliases: Vec<Alias>,
     /// Slots of tables that are in scope and may not be read by what is bound now.
     pub barred: Vec<Slot>,
     /// Tables of the statement that what is bound now must not refer to.
@@ -199,6 +210,8 @@ impl Binder<'_> {
             Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what))
         };
         let mut table_known = false;
+        // the query whose tables have a system column of the name
+        let mut system = None;
         (self.found_own, self.found_in_view) = (false, None);
         for (level, scope) in self.scopes.iter().enumerate().rev() {
             for scope_table in &scope.tables {
@@ -221,6 +234,13 @@ impl Binder<'_> {
                     self.found_in_view = scope_table.view.zip(i16::try_from(place + 1).ok());
                 }
             }
+            let wanted = table.filter(|(schema, _)| schema.is_none()).map(|(_, wanted)| wanted);
+            for alias in scope.aliases.iter().filter(|alias| wanted == Some(&alias.name)) {
+                table_known = true;
+                for shown in alias.columns.iter().filter(|shown| shown.name == name) {
+                    found = Some((level, shown.expr.clone(), shown.ty, &alias.name));
+                }
+            }
             for Merged { shown, .. } in scope.merges.iter().filter(|_| table.is_none()) {
                 if shown.name != name {
                     continue;
@@ -233,6 +253,10 @@ impl Binder<'_> {
             if found.is_some() {
                 break;
             }
+            if system.is_none() && super::whole_row::has_system_column(scope, table, name) {
+                system = Some(level);
+                break;
+            }
         }
         let Some((level, expr, ty, of)) = found else {
             let variable = match table {
@@ -243,6 +267,11 @@ impl Binder<'_> {
             };
             if let Some(variable) = variable {
                 return Ok(variable);
+            }
+            if let Some(level) = system
+                && let Some(column) = self.system_column(level, table, name)?
+            {
+                return Ok(column);
             }
             return Err(match table {
                 Some((_, table)) if table_known => {

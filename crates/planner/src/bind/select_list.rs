@@ -47,6 +47,7 @@ impl Binder<'_> {
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(object), _) => {
                     output.extend(self.star(object)?);
                 }
+                SelectItem::UnnamedExpr(ast) if marked::is_nothing(ast) => {}
                 SelectItem::UnnamedExpr(ast) if let Some(record) = marked::all_fields(ast) => {
                     let record = bind(self, &record)?;
                     for (name, field) in self.fields_of_record(&record)? {

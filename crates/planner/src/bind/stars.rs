@@ -19,10 +19,13 @@ impl Binder<'_> {
         let found = scopes.find_map(|(level, scope)| {
             let named = |schema_of: &Option<String>| schema.is_none() || *schema_of == schema;
             let mut tables = scope.tables.iter();
-            let table = tables.find(|table| table.name == name && named(&table.schema))?;
-            Some((level, table.columns.iter().map(ScopeColumn::shown).collect::<Vec<Shown>>()))
+            let table = tables.find(|table| table.name == name && named(&table.schema));
+            let columns = table.map(|table| table.columns.iter().map(ScopeColumn::shown).collect());
+            let mut aliases = scope.aliases.iter().filter(|_| schema.is_none());
+            let alias = || aliases.find(|alias| alias.name == name).map(|alias| alias.columns.clone());
+            Some((level, columns.or_else(alias)?))
         });
-        let Some((level, shown)) = found else {
+        let Some((level, shown)): Option<(_, Vec<Shown>)> = found else {
             if schema.is_none()
                 && let Some(fields) = self.row_variable(&name)?
             {

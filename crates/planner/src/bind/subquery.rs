@@ -91,6 +91,12 @@ impl Binder<'_> {
             .map(|(expr, _)| expr)
     }
 
+    /// `(a, b) op (SELECT ..)`: the query has one row at most.
+    pub(super) fn compared_with_row(&mut self, left: &Ast, op: Compare, query: &Query) -> Result<Expr> {
+        let (sub, values, output) = self.beside_query(left, op, query, op.name())?;
+        Ok(self.subquery_of(sub, output, Ask::One(values, op)))
+    }
+
     /// Binds a subquery, unless a grouped query has asked the same before: the two are then one expression.
     fn asked_once(
         &mut self,
@@ -125,6 +131,18 @@ impl Binder<'_> {
     }
 
     fn any_subquery_of(&mut self, left: &Ast, op: Compare, query: &Query) -> Result<Expr> {
+        let (sub, values, output) = self.beside_query(left, op, query, "IN")?;
+        Ok(self.subquery_of(sub, output, Ask::Any(values, op)))
+    }
+
+    /// Binds a value or a row, and a query that it is compared with: the query, and the two sides as they compare.
+    fn beside_query(
+        &mut self,
+        left: &Ast,
+        op: Compare,
+        query: &Query,
+        construct: &'static str,
+    ) -> Result<(Nested, Vec<Expr>, Vec<Expr>)> {
         let left: Vec<Typed> = match parts_of_row(left) {
             Some(parts) => self.row_parts(parts)?,
             None => vec![self.expr(left)?],
@@ -143,11 +161,11 @@ impl Binder<'_> {
         let mut output = Vec::new();
         for (left, right) in left.into_iter().zip(columns) {
             let right = Typed::new(right.expr, right.ty);
-            let (left, right) = self.operands(op.name(), left, right, "IN")?;
+            let (left, right) = self.operands(op.name(), left, right, construct)?;
             values.push(left);
             output.push(right);
         }
-        Ok(self.subquery_of(sub, output, Ask::Any(values, op)))
+        Ok((sub, values, output))
     }
 
     fn subquery_of(&mut self, nested: Nested, output: Vec<Expr>, ask: Ask) -> Expr {

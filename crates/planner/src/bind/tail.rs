@@ -6,7 +6,7 @@ use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::optimize;
 use crate::plan::expr::Expr;
 use crate::plan::{Node, Slot, SortKey};
-use scaledb_parse::parts_of_row;
+use scaledb_parse::{marked, parts_of_row};
 use scaledb_types::cast::Context;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use sqlparser::ast::{self, Expr as Ast, LimitClause, LockClause, OrderByExpr, OrderByKind, Query};
@@ -49,6 +49,10 @@ pub(super) fn tail_of(query: &Query) -> Result<Tail<'_>> {
     match &query.limit_clause {
         Some(LimitClause::LimitOffset { limit, offset, .. }) => {
             tail.limit = limit.as_ref();
+            if let Some(count) = limit.as_ref().and_then(marked::count_with_ties) {
+                (tail.limit, tail.ties) = (Some(count), true);
+                check_ties(query, order)?;
+            }
             tail.offset = offset.as_ref().map(|offset| &offset.value);
         }
         Some(LimitClause::OffsetCommaLimit { .. }) => {
@@ -61,14 +65,8 @@ pub(super) fn tail_of(query: &Query) -> Result<Tail<'_>> {
         if fetch.percent {
             return Err(unsupported("FETCH of a part in percent"));
         }
-        if fetch.with_ties && order.is_empty() {
-            let what = "WITH TIES cannot be specified without ORDER BY clause";
-            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
-        }
-        if fetch.with_ties && query.locks.iter().any(|lock| lock.nonblock == Some(ast::NonBlock::SkipLocked))
-        {
-            let what = "SKIP LOCKED and WITH TIES options cannot be used together";
-            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        if fetch.with_ties {
+            check_ties(query, order)?;
         }
         if tail.limit.is_some() {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, "multiple LIMIT clauses not allowed"));
@@ -78,6 +76,19 @@ pub(super) fn tail_of(query: &Query) -> Result<Tail<'_>> {
         tail.limit = fetch.quantity.as_ref().or(Some(&ONE));
     }
     Ok(tail)
+}
+
+/// Refuses WITH TIES where it makes no sense.
+fn check_ties(query: &Query, order: &[OrderByExpr]) -> Result<()> {
+    if order.is_empty() {
+        let what = "WITH TIES cannot be specified without ORDER BY clause";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+    }
+    if query.locks.iter().any(|lock| lock.nonblock == Some(ast::NonBlock::SkipLocked)) {
+        let what = "SKIP LOCKED and WITH TIES options cannot be used together";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+    }
+    Ok(())
 }
 
 impl Binder<'_> {

@@ -4,15 +4,39 @@
 
 use super::expr::is_named;
 use super::names::fold;
+use super::scope::{Scope, ScopeColumn, ScopeTable};
 use super::{Binder, Typed, unsupported};
 use crate::functions::{RowForm, ScalarFn};
 use crate::plan::Slot;
-use crate::plan::expr::Expr;
+use crate::plan::expr::{Expr, Test};
 use scaledb_types::cast::Context;
 use scaledb_types::{Base, Fields, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{self, Expr as Ast, FunctionArg, FunctionArgExpr, ObjectNamePart};
 use std::sync::Arc;
+
+/// The system column that there is.
+const TABLEOID: &str = "tableoid";
+
+/// The system columns of PostgreSQL's tables.
+const SYSTEM_COLUMNS: &[&str] = &[TABLEOID, "ctid", "xmin", "xmax", "cmin", "cmax"];
+
+/// Whether tables of a query have a system column of a name.
+pub(super) fn has_system_column(scope: &Scope, table: Option<(&Option<String>, &str)>, name: &str) -> bool {
+    SYSTEM_COLUMNS.contains(&name) && owners(scope, table).next().is_some()
+}
+
+/// The tables of a query that have system columns, or those of a name.
+fn owners<'s>(
+    scope: &'s Scope,
+    table: Option<(&'s Option<String>, &'s str)>,
+) -> impl Iterator<Item = &'s ScopeTable> {
+    scope.tables.iter().filter(move |of| {
+        let named = table
+            .is_none_or(|(schema, wanted)| of.name == wanted && (schema.is_none() || of.schema == *schema));
+        of.own && of.view.is_none() && named && !of.columns.is_empty()
+    })
+}
 
 /// A row that a name means.
 struct WholeRow {
@@ -187,11 +211,7 @@ impl Binder<'_> {
             }
         }
         let Some((level, columns, own_names, missing)) = found else { return Ok(None) };
-        let key = columns.iter().position(|column| {
-            let table = self.catalog.table(column.origin.0);
-            let desc = table.and_then(|table| Some(&table.columns[table.position(column.origin.1)?]));
-            desc.is_some_and(|desc| desc.not_null)
-        });
+        let key = self.never_null(&columns);
         let is_there = match columns.first() {
             Some(first) if missing && key.is_none() && as_value => {
                 let slot =
@@ -217,6 +237,70 @@ impl Binder<'_> {
             row.names.push(column.name);
         }
         Ok(Some(row))
+    }
+
+    /// The first column that is NULL only where its row is missing.
+    fn never_null(&self, columns: &[ScopeColumn]) -> Option<usize> {
+        columns.iter().position(|column| {
+            let table = self.catalog.table(column.origin.0);
+            let desc = table.and_then(|table| Some(&table.columns[table.position(column.origin.1)?]));
+            desc.is_some_and(|desc| desc.not_null)
+        })
+    }
+
+    /// What a name means that no column has, and that every table of PostgreSQL's has one of: `tableoid` is the oid of
+    /// the table. `None` if it is another name, or there is no table for it.
+    ///
+    /// # Errors
+    /// 0A000 for those that say where a row is stored, and who has written it; 42702.
+    pub(super) fn system_column(
+        &mut self,
+        level: usize,
+        table: Option<(&Option<String>, &str)>,
+        name: &str,
+    ) -> Result<Option<Typed>> {
+        let (first, others) = {
+            let mut own = owners(&self.scopes[level], table);
+            (own.next().cloned(), own.next().is_some())
+        };
+        let Some(own) = first else { return Ok(None) };
+        let oid = own.columns.first().map(|column| column.origin.0);
+        let Some(oid) = oid.filter(|oid| self.catalog.table(*oid).is_some()) else { return Ok(None) };
+        if others {
+            let what = format!("column reference \"{name}\" is ambiguous");
+            return Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what));
+        }
+        if name != TABLEOID {
+            let what = format!("rows have no system column \"{name}\"");
+            return Err(SqlError::unsupported(what).hint(
+                "A row is known by its primary key; what reads it again sees whether it has changed.",
+            ));
+        }
+        let value = Expr::Const(Value::Oid(oid));
+        let missing = own.columns.iter().any(|column| self.scopes[level].missing.contains(&column.slot));
+        if !missing {
+            return Ok(Some(Typed::new(value, Type::OID)));
+        }
+        let is_there = match self.never_null(&own.columns) {
+            Some(key) => {
+                let key = &own.columns[key];
+                let key = self.refer(level, Expr::Slot(key.slot), key.ty, &own.name)?;
+                Expr::Test(Test::NotNull, Box::new(key.expr))
+            }
+            None => {
+                let first = own.columns[0].slot;
+                let slot = self.scopes[level].noted_rows(first).or_else(|| self.note_row(level, first));
+                let slot = slot.ok_or_else(|| {
+                    unsupported(format!(
+                        "tableoid of \"{}\", which an outer join may leave out and no column of which is NOT NULL,",
+                        own.name
+                    ))
+                })?;
+                self.refer(level, Expr::Slot(slot), Type::BOOL, &own.name)?.expr
+            }
+        };
+        let expr = Expr::Case(vec![(is_there, value)], Box::new(Expr::Const(Value::Null)));
+        Ok(Some(Typed::new(expr, Type::OID)))
     }
 
     /// A slot that is true where the row of a table is there which an outer join may leave out; `None` if the tables

@@ -3,10 +3,12 @@
 use super::lock;
 use super::names::fold;
 use super::scope::Scope;
+use super::search_cycle::{self, Following};
 use super::set_operation::unequal;
 use super::tail::{Tail, tail_of};
 use super::{Binder, Bound, CteDef, Output, Typed, unsupported};
 use crate::plan::{Cte, Inlined, Node, Recursive, Slot};
+use scaledb_parse::search_cycle::{Clauses, clauses_of};
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, common_type};
 use sqlparser::ast::{self, CteAsMaterialized, Query, SetExpr, SetOperator, SetQuantifier};
 use std::collections::{HashMap, HashSet};
@@ -187,6 +189,12 @@ impl Binder<'_> {
             let mut reads_outer = false;
             let deepest = std::mem::replace(&mut self.deepest, self.depth);
             let aliases: Vec<String> = cte.alias.columns.iter().map(|column| fold(&column.name)).collect();
+            let clauses = cte.from.as_ref().map(|from| clauses_of(from).ok_or_else(search_cycle::misspelt));
+            let clauses = clauses.transpose()?;
+            let is_union = matches!(&*cte.query.body, SetExpr::SetOperation { op: SetOperator::Union, .. });
+            if clauses.is_some() && !(with.recursive && is_union) {
+                return Err(search_cycle::not_recursive());
+            }
             let bound = match &*cte.query.body {
                 SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, left, right }
                     if with.recursive =>
@@ -196,7 +204,7 @@ impl Binder<'_> {
                     if let Some(inner) = &cte.query.with {
                         ctes.extend(self.with(inner, false)?);
                     }
-                    let cte = self.union_cte(&cte.query, (left, right, all), own, &aliases)?;
+                    let cte = self.union_cte(&cte.query, (left, right, all), own, (&aliases, clauses))?;
                     // what its own WITH has named ends with it
                     self.ctes.truncate(own + 1);
                     cte
@@ -272,8 +280,8 @@ impl Binder<'_> {
 
     /// Puts a WITH query in scope; its place there.
     fn stage(&mut self, name: String, number: usize, columns: Vec<(String, Type)>, stage: Stage) -> usize {
-        let (records, height, place) = (Vec::new(), 0, None);
-        self.ctes.push(CteDef { name, number, columns, records, stage, height, place });
+        let (hidden, records, height, place) = (Vec::new(), Vec::new(), 0, None);
+        self.ctes.push(CteDef { name, number, columns, hidden, records, stage, height, place });
         self.ctes.len() - 1
     }
 
@@ -294,22 +302,42 @@ impl Binder<'_> {
         query: &Query,
         (left, right, all): (&SetExpr, &SetExpr, bool),
         own: usize,
-        aliases: &[String],
+        (aliases, clauses): (&[String], Option<Clauses>),
     ) -> Result<Cte> {
         let CteDef { name, number, .. } = self.ctes[own].clone();
         let references = self.recursive_references.len();
         let volatile = self.volatile;
-        let first = self.term(left)?;
-        let columns = named(&name, &first.output, aliases)?;
+        let mut first = self.term(left)?;
+        let mut columns = named(&name, &first.output, aliases)?;
         self.ctes[own].columns.clone_from(&columns);
+        let following = match &clauses {
+            Some(clauses) => {
+                search_cycle::check_terms(left, right)?;
+                let following = self.following(clauses, &columns)?;
+                first = self.begin_following(first, &following, own)?;
+                Some(following)
+            }
+            None => None,
+        };
         self.ctes[own].stage = Stage::Recursive;
         self.placed.repeated += 1;
-        let next = self.term(right);
+        let next = match &following {
+            Some(following) => self.term(&following.passed_on(right)).map_err(|error| {
+                // one that does not read the query has not what it is to pass on
+                let reads = self.recursive_references[references..].contains(&number);
+                let missing = error.code() == SqlState::UNDEFINED_COLUMN && !reads;
+                if missing { search_cycle::not_recursive() } else { error }
+            }),
+            None => self.term(right),
+        };
         self.placed.repeated -= 1;
         let mut next = next?;
         let tail = tail_of(query)?;
         let itself = self.recursive_references[references..].contains(&number);
         self.ctes[own].stage = Stage::Whole { recursive: itself };
+        if !itself && following.is_some() {
+            return Err(search_cycle::not_recursive());
+        }
         if !itself {
             lock::refuse(&lock::clauses(tail.locks)?, "UNION/INTERSECT/EXCEPT")?;
             let bound = self.combine(SetOperator::Union, all, first, next)?;
@@ -320,7 +348,8 @@ impl Binder<'_> {
         if let Some(clause) = clause_of(&tail) {
             return Err(unsupported(format!("{clause} in a recursive query")));
         }
-        if next.output.len() != columns.len() {
+        let passed = following.as_ref().map_or(0, Following::passed);
+        if next.output.len() != columns.len() + passed {
             return Err(unequal("UNION"));
         }
         for (at, (output, (_, ty))) in next.output.iter_mut().zip(&columns).enumerate() {
@@ -338,6 +367,13 @@ impl Binder<'_> {
             let typed = Typed::new(output.expr.clone(), output.ty);
             output.expr = self.coerce(typed, *ty, Context::Implicit)?.expr;
             output.ty = *ty;
+        }
+        if let Some(following) = &following {
+            following.check_names(&columns)?;
+            next = self.follow(next, following)?;
+            columns.extend(following.columns());
+            self.ctes[own].hidden.clear();
+            self.ctes[own].columns = columns;
         }
         let (node, first_columns) = self.slots_of(first, &[]);
         let slots: Vec<Slot> = first_columns.iter().map(|column| column.slot).collect();

@@ -211,6 +211,11 @@ impl SessionFn {
         Self { name: "cast", result: to, cast: Some((from, to)) }
     }
 
+    /// A column of the key of the row that a cursor is on.
+    pub fn current_of(ty: Type) -> Self {
+        Self { name: "current_of", result: ty, cast: None }
+    }
+
     /// The name of what an oid means, for a result.
     pub fn name_of(ty: Type) -> Self {
         Self { name: "cast", result: ty, cast: Some((ty, Type::TEXT)) }

@@ -89,6 +89,8 @@ pub enum Ask {
     Exists,
     /// Whether the values compare so with one of its rows (`= ANY`, `IN`) or, negated by the binder, with all.
     Any(Vec<Expr>, Compare),
+    /// Whether the values compare so with its only row; NULL without a row.
+    One(Vec<Expr>, Compare),
     /// Its rows as an array.
     Array(Type),
     /// The first value of its only row, whose other values it leaves in these slots, for expressions that are computed
@@ -222,7 +224,7 @@ impl Expr {
                 domain.checks.iter().for_each(|check| f(&check.condition));
             }
             Self::Subquery(sub) => {
-                if let Ask::Any(values, _) = &sub.ask {
+                if let Ask::Any(values, _) | Ask::One(values, _) = &sub.ask {
                     values.iter().for_each(f);
                 }
             }
@@ -279,6 +281,10 @@ impl Expr {
                 Ask::Any(values, op) => {
                     let values = all(values.clone(), f)?;
                     Self::Subquery(std::sync::Arc::new(sub.asking(Ask::Any(values, *op))))
+                }
+                Ask::One(values, op) => {
+                    let values = all(values.clone(), f)?;
+                    Self::Subquery(std::sync::Arc::new(sub.asking(Ask::One(values, *op))))
                 }
                 _ => Self::Subquery(sub),
             },

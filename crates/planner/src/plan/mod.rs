@@ -373,6 +373,8 @@ pub struct Plan {
     pub unpopulated: bool,
     /// Whether it would be another one if it knew the values of parameters.
     pub wants_values: bool,
+    /// The cursor whose row it writes, and the table that this is one of.
+    pub current_of: Option<(String, u32)>,
     /// What it needs to be allowed to do, if anything.
     pub needs: Option<Box<needs::Needs>>,
 }

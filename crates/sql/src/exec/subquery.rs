@@ -72,6 +72,25 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 self.any_of(*op, rows.iter(), &left)
             }
+            Ask::One(values, op) => {
+                let mut left = Vec::with_capacity(values.len());
+                for value in values {
+                    left.push(self.eval(value)?);
+                }
+                let rows = match sub.keep {
+                    Some(number) => self.kept_rows(sub, number, 2)?,
+                    None => {
+                        let (rows, weight) = self.subquery_rows(sub, 2)?;
+                        self.memory.give(weight);
+                        Rc::new(rows)
+                    }
+                };
+                // NULL without a row, and refused with several
+                if rows.len() != 1 {
+                    return scalar(&rows);
+                }
+                self.any_of(*op, rows.iter(), &left)
+            }
         }
     }
 

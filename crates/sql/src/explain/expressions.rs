@@ -186,7 +186,7 @@ impl<'p> Describer<'p> {
                 _ => self.any_list(parts, own),
             },
             Expr::Subquery(sub) => {
-                if let Ask::Any(values, _) = &sub.ask {
+                if let Ask::Any(values, _) | Ask::One(values, _) = &sub.ask {
                     values.iter().for_each(|value| self.place(value));
                 }
                 self.subplan(sub, true)

@@ -151,7 +151,7 @@ impl<'p> Describer<'p> {
                 Ask::Any(_, Compare::Eq) if once => {
                     (format!("(hashed SubPlan {number})"), format!("SubPlan {number}"))
                 }
-                Ask::Scalar | Ask::Exists | Ask::Array(_) | Ask::Row(_) if once => {
+                Ask::Scalar | Ask::Exists | Ask::Array(_) | Ask::Row(_) | Ask::One(..) if once => {
                     self.params += 1;
                     let param = self.params - 1;
                     (format!("${param}"), format!("InitPlan {number} (returns ${param})"))

@@ -157,7 +157,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     }
 
     pub(super) fn steps(&mut self, steps: &'l [Line]) -> Result<Flow<'l>> {
-        for line in steps {
+        for (number, line) in steps.iter().enumerate() {
             self.ticks += 1;
             if self.ticks & 63 == 0 {
                 self.runner.check()?;
@@ -168,18 +168,19 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                 Err(error) if self.told => return Err(error),
                 Err(mut error) => {
                     self.told = true;
-                    let fields = error.fields_mut();
                     // it is one in another text than the client's
-                    fields.position = None;
+                    error.fields_mut().position = None;
                     let title = &self.loaded.title;
-                    if !title.is_empty() {
-                        let here =
-                            format!("PL/pgSQL function {title} line {} at {}", line.number, line.step.name());
-                        let here =
-                            fields.context.as_ref().map_or(here.clone(), |inner| format!("{inner}\n{here}"));
-                        fields.context = Some(here);
-                    }
-                    return Err(error);
+                    return Err(match title.split_once('(') {
+                        None if title.is_empty() => error,
+                        Some((name, _)) if self.loaded.is_sql => {
+                            error.within(format!("SQL function \"{name}\" statement {}", number + 1))
+                        }
+                        _ => {
+                            let (line, step) = (line.number, line.step.name());
+                            error.within(format!("PL/pgSQL function {title} line {line} at {step}"))
+                        }
+                    });
                 }
             }
         }
@@ -196,7 +197,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             Step::Perform(sql) => {
                 let planned = self.planned(sql, Wanted::Statement)?;
                 // all of its rows are computed: what it calls may write
-                let ran = self.runner.run(&planned.held, &self.frame.values, 0)?;
+                let ran = self.run(&planned, None, 0)?;
                 self.note_rows(ran.affected, ran.affected > 0);
             }
             Step::Execute { text, using, into } => self.execute(text, using, into.as_ref())?,
@@ -557,6 +558,16 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         Ok(())
     }
 
+    /// Runs SQL; with the variables as parameters, unless it has others. Errors say what was run.
+    fn run(&mut self, planned: &Planned, params: Option<&[Value]>, most: usize) -> Result<Ran> {
+        let ran = self.runner.run(&planned.held, params.unwrap_or(&self.frame.values), most);
+        match ran {
+            // a function in SQL says which of its statements it was
+            Err(error) if !self.loaded.is_sql => Err(error.in_statement(planned.held.text.trim())),
+            ran => ran,
+        }
+    }
+
     /// Runs a statement; with the variables as parameters, unless it has others.
     fn run_statement(
         &mut self,
@@ -596,8 +607,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             Some(_) if one || counted => 2,
             Some(_) => 1,
         };
-        let params = params.unwrap_or(&self.frame.values);
-        let Ran { rows, affected } = self.runner.run(compiled, params, most)?;
+        let Ran { rows, affected } = self.run(planned, params, most)?;
         if let Action::Call(call) = &compiled.action {
             return self.take_back(call, rows.first().map(|row| &**row));
         }
@@ -676,8 +686,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                 "cannot open a query that returns no rows as a cursor",
             ));
         }
-        let params = values.as_deref().unwrap_or(&self.frame.values);
-        let ran = self.runner.run(&planned.held, params, usize::MAX)?;
+        let ran = self.run(&planned, values.as_deref(), usize::MAX)?;
         Ok((ran.rows, planned.fields.clone()))
     }
 

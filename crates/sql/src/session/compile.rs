@@ -79,7 +79,8 @@ impl<'c> Compiling<'c> {
         }
         // the variables of a routine keep what has a name as it is
         for output in bound.output.iter_mut().filter(|_| self.variables.is_none()) {
-            if is_named(output.ty) {
+            // a record may have such fields
+            if is_named(output.ty) || output.ty.base == Base::Record {
                 let name = SessionFn::name_of(output.ty);
                 binder.mark(&output.expr);
                 let oid = std::mem::replace(&mut output.expr, Expr::Const(Value::Null));
@@ -229,7 +230,17 @@ impl<E: Engine> SessionState<E> {
             Wanted::Value(_) if begins_with_row(piece.text) => format!("SELECT ({})", piece.text),
             Wanted::Value(_) => format!("SELECT {}", piece.text),
         };
-        parse::with_stack(&text, || self.compile_piece_of(env, &text, piece))
+        parse::refuse_empty_names(piece.text)?;
+        let compiled = parse::with_stack(&text, || self.compile_piece_of(env, &text, piece));
+        compiled.map_err(|mut error| {
+            // the client's text is another one; and nobody has written the SELECT before an expression
+            let own = text.len() - piece.text.len();
+            if let Some(position) = error.fields_mut().position.take() {
+                let position = position.saturating_sub(own as u32).max(1);
+                error.fields_mut().internal.get_or_insert_with(|| (position, piece.text.to_owned()));
+            }
+            error
+        })
     }
 
     fn compile_piece_of(&self, env: &Env, text: &str, piece: &Piece<'_>) -> Result<Compiled> {
@@ -256,7 +267,7 @@ impl<E: Engine> SessionState<E> {
             catalog: &self.catalog,
             lookup: along.as_ref().map_or(self, |along| along),
             env,
-            text: "",
+            text,
             types: piece.types.clone(),
             variables: piece.names.map(|names| names as &dyn Variables),
         };

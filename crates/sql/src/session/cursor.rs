@@ -9,9 +9,15 @@ use super::run::{Target, replay};
 use crate::api::{Column, Executed, RowSink, Tag};
 use crate::compiled::{Action, Held};
 use crate::memory::Reservation;
+use scaledb_catalog::Relation;
 use scaledb_engine::Engine;
 use scaledb_parse::utility::{Motion, Utility};
+use scaledb_planner::bind::Lookup as _;
+use scaledb_planner::bind::names::{find_relation, fold, split};
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
+use sqlparser::ast::{
+    Expr, GroupByExpr, Ident, SelectItem, SetExpr, Statement as Ast, TableFactor, TableWithJoins,
+};
 use std::sync::Arc;
 
 /// A statement with its parameters, and how far it got.
@@ -22,6 +28,8 @@ pub(super) struct Portal {
     rows: Option<Kept>,
     /// The memory of its parameters, if that is much or it is kept under a name.
     _reserved: Option<Reservation>,
+    /// The table whose rows it has, behind whose columns their keys stand: WHERE CURRENT OF may name it.
+    table: Option<u32>,
     /// The row that it is on: rows before it were returned.
     at: usize,
     done: bool,
@@ -43,6 +51,7 @@ impl Portal {
             params,
             _reserved: reserved,
             rows: None,
+            table: None,
             at: 0,
             done: false,
             hold: false,
@@ -61,13 +70,25 @@ impl Portal {
     /// Makes another portal of it, in its memory, whose parameters are still to come: of `compiled`, or of its own
     /// statement.
     pub(super) fn renew(&mut self, compiled: Option<Held>) {
-        let Self { compiled: own, params, rows, _reserved, at, done, hold, forward, number, time, declared } =
-            self;
+        let Self {
+            compiled: own,
+            params,
+            rows,
+            table,
+            _reserved,
+            at,
+            done,
+            hold,
+            forward,
+            number,
+            time,
+            declared,
+        } = self;
         if let Some(compiled) = compiled {
             *own = compiled;
         }
         params.clear();
-        *rows = None;
+        (*rows, *table) = (None, None);
         *_reserved = None;
         (*at, *done, *hold, *forward, *number) = (0, false, false, false, 0);
         (*time, *declared) = (0, None);
@@ -292,11 +313,22 @@ impl<E: Engine> Session<E> {
         self.start_statement();
         let mut rows = Kept::default();
         let alone = self.transaction.is_alone();
-        self.run_plan(&compiled, params, alone, Target::Keep(&mut rows))?;
+        let keyed = self.with_key(text, &types);
+        let source = keyed.as_ref().map_or(&compiled, |(keyed, _)| keyed);
+        let mut table = keyed.as_ref().map(|(_, table)| *table);
+        match self.run_plan(source, params, alone, Target::Keep(&mut rows)) {
+            // the key may be what it may not read
+            Err(error) if table.is_some() && error.code() == SqlState::INSUFFICIENT_PRIVILEGE => {
+                (rows, table) = (Kept::default(), None);
+                self.run_plan(&compiled, params, alone, Target::Keep(&mut rows))?;
+            }
+            done => drop(done?),
+        }
         let reserved = Reservation::new(&self.state.shared.memory, PORTAL + name.len())?;
         self.last_portal += 1;
         let portal = Portal {
             rows: Some(rows),
+            table,
             hold,
             forward: scroll == Some(false),
             number: self.last_portal,
@@ -306,6 +338,76 @@ impl<E: Engine> Session<E> {
         };
         self.portals.insert(name, Box::new(portal));
         Ok(Tag::plain("DECLARE CURSOR"))
+    }
+
+    /// The query of a cursor with the key of the rows behind its columns, and their table; `None` if it is one of
+    /// which WHERE CURRENT OF names no row: of one table, ungrouped, and with a primary key.
+    fn with_key(&mut self, text: &str, types: &[u32]) -> Option<(Held, u32)> {
+        let (keyed, table) = scaledb_parse::with_stack(text, || self.text_with_key(text))?;
+        let compiled = self.compile(&keyed, types).ok()?;
+        Some((compiled, table))
+    }
+
+    fn text_with_key(&self, text: &str) -> Option<(String, u32)> {
+        let Ok(Ast::Query(mut query)) = scaledb_parse::statement(text) else { return None };
+        let SetExpr::Select(select) = &mut *query.body else { return None };
+        let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(list, _) if list.is_empty());
+        let [TableWithJoins { relation: TableFactor::Table { name, alias, args: None, .. }, joins }] =
+            &select.from[..]
+        else {
+            return None;
+        };
+        let renamed = alias.as_ref().is_some_and(|alias| !alias.columns.is_empty());
+        if query.with.is_some() || select.distinct.is_some() || grouped || select.having.is_some() {
+            return None;
+        }
+        if !joins.is_empty() || renamed {
+            return None;
+        }
+        let (schema, last) = split(name).ok()?;
+        let relation = find_relation(&self.state.catalog, &self.state.path, schema.as_deref(), &last)?;
+        let Relation::Table(desc) = relation else { return None };
+        let table = self.state.table(desc.oid).ok().filter(|table| !table.primary.is_empty())?;
+        let of = alias.as_ref().map_or(last, |alias| fold(&alias.name));
+        let quoted = |name: &str| Ident::with_quote('"', name);
+        for part in &table.primary {
+            let column = &table.desc.columns[part.position].name;
+            let key = Expr::CompoundIdentifier(vec![quoted(&of), quoted(column)]);
+            select.projection.push(SelectItem::UnnamedExpr(key));
+        }
+        let keyed = scaledb_parse::unmarked::unmarked(&query.to_string());
+        // its rows are those of the cursor: only what is printed as it was meant
+        let same = matches!(scaledb_parse::statement(&keyed), Ok(Ast::Query(again)) if again == query);
+        same.then_some((keyed, desc.oid))
+    }
+
+    /// Makes the row that a cursor is on the one that WHERE CURRENT OF means.
+    ///
+    /// # Errors
+    /// 34000 if there is no such cursor, 24000 if it is on no row of the table.
+    pub(super) fn look_at_cursor(&self, name: &str, table: u32) -> Result<()> {
+        let portal = self.portals.get(name).ok_or_else(|| {
+            SqlError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
+        })?;
+        let wrong = |what: String| Err(SqlError::new(SqlState::INVALID_CURSOR_STATE, what));
+        if portal.hold && portal.number == 0 {
+            return wrong(format!("cursor \"{name}\" is held from a previous transaction"));
+        }
+        let rows = match &portal.rows {
+            Some(rows) if portal.table == Some(table) => rows,
+            _ => {
+                let of = self.state.catalog.table(table).map_or("?", |desc| &desc.name);
+                return wrong(format!("cursor \"{name}\" is not a simply updatable scan of table \"{of}\""));
+            }
+        };
+        let Some(at) = portal.at.checked_sub(1).filter(|at| *at < rows.len()) else {
+            return wrong(format!("cursor \"{name}\" is not positioned on a row"));
+        };
+        let columns = portal.compiled.columns.as_ref().map_or(0, Vec::len);
+        rows.each(at..at + 1, &mut |row| {
+            *self.state.current_row.borrow_mut() = row.get(columns..).unwrap_or_default().to_vec();
+            Ok(())
+        })
     }
 
     /// The columns of a cursor.

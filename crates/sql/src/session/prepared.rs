@@ -212,6 +212,7 @@ impl<E: Engine> Session<E> {
     /// Compiles one statement of a simple query: with its literals taken out, if that works.
     fn compile_simple(&mut self, text: &str) -> Result<(Held, Vec<Value>)> {
         self.refresh();
+        parse::refuse_empty_names(text)?;
         if let Some(found) = normalize::normalize(text, &self.env) {
             let types: Vec<u32> =
                 found.types.iter().map(|ty| if ty.base == Base::Unknown { 0 } else { ty.oid() }).collect();
@@ -388,7 +389,8 @@ impl<E: Engine> Session<E> {
             .map_err(|error| error.shift(before))?;
             self.refuse_failed()?;
         }
-        let compiled = self.compile(text, types).map_err(|error| error.shift(before))?;
+        let compiled = parse::refuse_empty_names(text).and_then(|()| self.compile(text, types));
+        let compiled = compiled.map_err(|error| error.shift(before))?;
         let weight = STATEMENT + name.len() + size_of_val(types) + text.len() * BYTES_PER_BYTE;
         let reserved = if name.is_empty() && weight <= SHORT {
             None

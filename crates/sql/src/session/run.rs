@@ -110,6 +110,11 @@ impl<E: Engine> Session<E> {
             let what = format!("there is no parameter ${}", params.len() + 1);
             return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, what));
         }
+        if let Action::Plan(plan) = &compiled.action
+            && let Some((cursor, table)) = &plan.current_of
+        {
+            self.look_at_cursor(cursor, *table)?;
+        }
         let mut fresh: Option<Held> = None;
         let whole = alone || !self.transaction.has_begun();
         target.mark();
@@ -406,7 +411,8 @@ pub(super) fn replay(
     columns: &[Column],
     sink: &mut dyn RowSink,
 ) -> Result<()> {
-    sink.begin_row(row.len());
+    // behind these a cursor has the key of the row
+    sink.begin_row(row.len().min(columns.len()));
     for (value, column) in row.iter().zip(columns) {
         sink.value(env, column.ty, value)?;
     }

@@ -206,7 +206,7 @@ impl Settings {
     pub(crate) fn init(&mut self, name: &str, value: &str) -> Result<()> {
         let name = name.to_lowercase();
         let value = match find(&name) {
-            Some(known) if known.takes != Takes::Nothing => check(known, value)?,
+            Some(known) if known.takes != Takes::Nothing => self.kept(known, value)?,
             _ => value.to_owned(),
         };
         self.initial.insert(name.clone(), value.clone());
@@ -221,7 +221,7 @@ impl Settings {
     /// # Errors
     /// As [`Settings::set`].
     pub(crate) fn preset(&mut self, name: &str, value: &str) -> Result<()> {
-        let value = settable(name)?.map_or(Ok(value.to_owned()), |known| check(known, value))?;
+        let value = settable(name)?.map_or(Ok(value.to_owned()), |known| self.kept(known, value))?;
         let before = self.initial.insert(name.to_owned(), value.clone());
         // what a rollback or the end of SET LOCAL goes back to
         for undo in self.undo.iter_mut().filter(|undo| undo.name == name && undo.before == before) {
@@ -271,7 +271,7 @@ impl Settings {
         let name = name.to_lowercase();
         let (Some(known), Some(value)) = (find(&name), value) else { return false };
         // statements without an effect are answered alike, whatever they say
-        let same = check(known, value).is_ok_and(|value| value == known.default);
+        let same = self.kept(known, value).is_ok_and(|value| value == known.default);
         !EFFECTIVE.contains(&known.name) && !same
     }
 
@@ -282,7 +282,7 @@ impl Settings {
     pub(crate) fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
         let name = name.to_lowercase();
         let new = match (settable(&name)?, value) {
-            (Some(known), Some(value)) => Some(check(known, value)?),
+            (Some(known), Some(value)) => Some(self.kept(known, value)?),
             (None, Some(value)) => Some(value.to_owned()),
             (_, None) => self.initial.get(&name).cloned().or_else(|| Self::without(&name)),
         };
@@ -304,13 +304,22 @@ impl Settings {
         }
     }
 
+    /// The value of a setting as it is kept: what a date style does not say stays as it is.
+    fn kept(&self, known: &Known, value: &str) -> Result<String> {
+        if known.name != "datestyle" {
+            return check(known, value);
+        }
+        let now = self.values.get("datestyle").map_or(known.default, |now| now);
+        date_style(value, now).map_err(|why| invalid(known, value).detail(why))
+    }
+
     /// Looks whether a setting takes a value.
     ///
     /// # Errors
     /// As [`Settings::set`].
     pub(crate) fn check(&self, name: &str, value: &str) -> Result<()> {
         if let Some(known) = settable(name)? {
-            check(known, value)?;
+            self.kept(known, value)?;
         }
         Ok(())
     }
@@ -549,6 +558,11 @@ fn check(known: &Known, value: &str) -> Result<String> {
                 "false" | "no" | "0" => "off",
                 other => other,
             };
+            if known.name == "standard_conforming_strings" && wanted == "off" {
+                let what = "standard_conforming_strings = off is not supported";
+                let hint = "A backslash is itself in '..'; write E'..' where it begins an escape.";
+                return Err(SqlError::unsupported(what).hint(hint));
+            }
             let word = words.iter().find(|word| **word == wanted).ok_or_else(|| invalid(known, value))?;
             Ok((*word).to_owned())
         }
@@ -567,9 +581,6 @@ fn check(known: &Known, value: &str) -> Result<String> {
             // minutes do not begin together with those of other zones where an offset has seconds
             let zone = zone(value).filter(|zone| zone.offset_at(0) % 60 == 0);
             zone.map(|zone| zone.name()).ok_or_else(|| invalid(known, value))
-        }
-        Takes::Anything if known.name == "datestyle" => {
-            date_style(&lower).ok_or_else(|| invalid(known, value))
         }
         // money is printed in one way, which these have in common
         Takes::Anything if known.name == "lc_monetary" => match lower.replace('-', "").as_str() {
@@ -660,19 +671,44 @@ pub(super) fn zone(name: &str) -> Option<Zone> {
     Zone::named(name).or_else(|| Zone::posix(name))
 }
 
-/// The output style is always ISO; the order of day and month is what can be chosen.
-fn date_style(value: &str) -> Option<String> {
-    let mut order = "MDY";
-    for word in value.split(',') {
-        match word.trim() {
-            "iso" | "default" => {}
-            "mdy" | "us" | "noneuro" | "noneuropean" => order = "MDY",
-            "dmy" | "euro" | "european" => order = "DMY",
-            "ymd" => order = "YMD",
-            _ => return None,
+/// The style of dates that some words say, of which what they leave open is as it is now.
+///
+/// # Errors
+/// What is wrong with them.
+fn date_style(value: &str, now: &str) -> std::result::Result<String, String> {
+    let (mut style, mut order) = now.split_once(", ").unwrap_or(("ISO", "MDY"));
+    let (mut says_style, mut says_order) = (false, false);
+    let lower = value.trim().to_lowercase();
+    for word in lower.split(',').map(str::trim).filter(|_| !lower.is_empty()) {
+        let (of_style, wanted) = match word {
+            "iso" => (true, "ISO"),
+            "german" => (true, "German"),
+            "ymd" => (false, "YMD"),
+            "dmy" => (false, "DMY"),
+            "mdy" | "us" => (false, "MDY"),
+            "default" => {
+                let (default_style, default_order) = ("ISO", "MDY");
+                style = if says_style { style } else { default_style };
+                order = if says_order { order } else { default_order };
+                continue;
+            }
+            _ if word.starts_with("sql") => (true, "SQL"),
+            _ if word.starts_with("postgres") => (true, "Postgres"),
+            _ if word.starts_with("euro") => (false, "DMY"),
+            _ if word.starts_with("noneuro") => (false, "MDY"),
+            _ => return Err(format!("Unrecognized key word: \"{word}\".")),
+        };
+        let (said, at_hand) =
+            if of_style { (&mut says_style, &mut style) } else { (&mut says_order, &mut order) };
+        if std::mem::replace(said, true) && *at_hand != wanted {
+            return Err("Conflicting \"datestyle\" specifications.".to_owned());
         }
+        *at_hand = wanted;
     }
-    Some(format!("ISO, {order}"))
+    if style == "German" && !says_order && says_style {
+        order = "DMY";
+    }
+    Ok(format!("{style}, {order}"))
 }
 
 /// Memory in kilobytes, of a number with a unit.

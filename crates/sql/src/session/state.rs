@@ -30,7 +30,7 @@ use scaledb_planner::bind::names::temporary_schema;
 use scaledb_planner::bind::{Keys, Lookup};
 use scaledb_planner::functions::Seeded;
 use scaledb_planner::plan::{BoundTable, Plan};
-use scaledb_types::{DateOrder, Env, IntervalStyle, Result, SqlError, Type, Zone};
+use scaledb_types::{DateOrder, DateStyle, Env, IntervalStyle, Result, SqlError, Type, Value, Zone};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -56,6 +56,8 @@ pub(crate) struct SessionState<E: Engine> {
     pub(crate) has_temporary: bool,
     /// The prepared statements and cursors of the session, as the statement at hand sees them if it reads catalogs.
     pub(crate) listed: RefCell<Listed>,
+    /// The key of the row that the cursor is on which the statement at hand names.
+    pub(crate) current_row: RefCell<Vec<Value>>,
     pub(crate) notices: RefCell<Vec<Notice>>,
     /// What the transaction at hand says to those who listen, and to what it will listen.
     pub(crate) pending: RefCell<Pending>,
@@ -128,6 +130,7 @@ impl<E: Engine> SessionState<E> {
             path: with_system(path),
             has_temporary: false,
             listed: RefCell::default(),
+            current_row: RefCell::default(),
             notices: RefCell::new(Vec::new()),
             pending: RefCell::default(),
             bell: None,
@@ -182,6 +185,12 @@ impl<E: Engine> SessionState<E> {
         }
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
         env.zone = super::settings::zone(&get("timezone")).unwrap_or_else(Zone::utc);
+        env.date_style = match get("datestyle").split(", ").next() {
+            Some("SQL") => DateStyle::Sql,
+            Some("German") => DateStyle::German,
+            Some("Postgres") => DateStyle::Postgres,
+            _ => DateStyle::Iso,
+        };
         env.date_order = match get("datestyle").rsplit(", ").next() {
             Some("DMY") => DateOrder::Dmy,
             Some("YMD") => DateOrder::Ymd,

@@ -7,6 +7,7 @@ use crate::compiled::{Compiled, Held};
 use scaledb_catalog::{CHECKPOINT, Relation};
 use scaledb_engine::Engine;
 use scaledb_parse::utility::{Modes, Utility};
+use scaledb_planner::bind::expr::is_named;
 use scaledb_planner::bind::names::parse_type;
 use scaledb_planner::bind::{Binder, Lookup};
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
@@ -506,6 +507,11 @@ impl<E: Engine> Session<E> {
         let compiled = self.compile(&format!("SELECT ({text})::{ty}"), &[])?;
         let mut kept = super::kept::Kept::default();
         self.run_plan(&compiled, &[], false, super::run::Target::Keep(&mut kept))?;
-        kept.into_first().and_then(|row| row.into_vec().pop()).ok_or_else(|| SqlError::internal("no value"))
+        let value = kept.into_first().and_then(|row| row.into_vec().pop());
+        match value.ok_or_else(|| SqlError::internal("no value"))? {
+            // the names of things are shown as texts
+            Value::Text(text) if is_named(ty) => self.parse_parameter(&text, ty),
+            value => Ok(value),
+        }
     }
 }

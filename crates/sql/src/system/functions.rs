@@ -15,9 +15,10 @@ use scaledb_catalog::{
 };
 use scaledb_locks::Who;
 use scaledb_parse::lex::quoted;
+use scaledb_planner::bind::expr::is_named;
 use scaledb_planner::bind::names::{is_schema, is_temporary, no_schema, own_schema, parse_type, split_text};
 use scaledb_planner::functions::SessionFn;
-use scaledb_types::{Array, Base, Env, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Array, Base, Env, Fields, Record, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
 /// What `version()` answers.
@@ -547,6 +548,9 @@ fn undefined(facts: &dyn Facts, text: &str, code: SqlState, kind: &str) -> SqlEr
 /// Casts between names and oids, and between arrays of them.
 fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value> {
     let Some((from, to)) = function.cast else { return Err(SqlError::internal("a cast without types")) };
+    if from.base == Base::Record {
+        return Ok(with_names(facts, value)?.unwrap_or_else(|| value.clone()));
+    }
     let texts = Type::array_of(Base::Text);
     let array = match (value, to.array) {
         (Value::Array(array), _) => array.clone(),
@@ -564,6 +568,43 @@ fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value>
         return Ok(mapped);
     }
     Ok(mapped.to_text(texts, &Env::default()).map_or(Value::Null, |text| Value::text(&*text)))
+}
+
+/// A record, or an array of them, with names in the place of oids of things; `None` if it has none.
+fn with_names(facts: &dyn Facts, value: &Value) -> Result<Option<Value>> {
+    match value {
+        Value::Record(record) => {
+            let mut named: Option<(Vec<Type>, Vec<Value>)> = None;
+            for (at, (_, ty, field)) in record.each().enumerate() {
+                let new = match field {
+                    Value::Null => None,
+                    _ if is_named(ty) => {
+                        let name = cast(facts, &SessionFn::name_of(ty), field)?;
+                        Some((Type::TEXT, name))
+                    }
+                    _ => with_names(facts, field)?.map(|field| (ty, field)),
+                };
+                if let Some((ty, field)) = new {
+                    let whole = || (record.fields().types.clone(), record.values().to_vec());
+                    let (types, values) = named.get_or_insert_with(whole);
+                    (types[at], values[at]) = (ty, field);
+                }
+            }
+            let Some((types, values)) = named else { return Ok(None) };
+            let fields = Fields { names: record.fields().names.clone(), types };
+            Ok(Some(Value::Record(Arc::new(Record::new(Arc::new(fields), values)?))))
+        }
+        Value::Array(array) if array.element().base == Base::Record => {
+            let mut any = false;
+            let mapped = array.map(array.element(), |value| {
+                let named = with_names(facts, value)?;
+                any |= named.is_some();
+                Ok(named.unwrap_or_else(|| value.clone()))
+            })?;
+            Ok(any.then(|| Value::Array(Arc::new(mapped))))
+        }
+        _ => Ok(None),
+    }
 }
 
 fn cast_one(facts: &dyn Facts, from: Type, to: Type, value: &Value) -> Result<Value> {
@@ -767,16 +808,21 @@ pub(super) fn index_definition(
         .collect();
     let unique = if unique { "UNIQUE " } else { "" };
     let schema = if with_schema { format!("{}.", quoted(&table.schema)) } else { String::new() };
+    let included = included(table, oid);
     let table = format!("{schema}{}", quoted(&table.name));
     let (name, columns, predicate) = (quoted(name), columns.join(", "), predicate.unwrap_or_default());
     let exclusion = index.and_then(|index| index.exclusion.as_ref());
     let method = exclusion.map_or("btree", |exclusion| &exclusion.method);
-    Some(format!("CREATE {unique}INDEX {name} ON {table} USING {method} ({columns}){predicate}"))
+    Some(format!("CREATE {unique}INDEX {name} ON {table} USING {method} ({columns}){included}{predicate}"))
 }
 
 fn index_column(facts: &dyn Facts, table: &TableDesc, oid: u32, number: i64, plain: bool) -> Option<String> {
     let (_, _, columns) = columns_of(table, oid)?;
-    let column = columns.get(usize::try_from(number - 1).ok()?)?;
+    let number = usize::try_from(number - 1).ok()?;
+    let Some(column) = columns.get(number) else {
+        let included = table.included_by(oid).get(number - columns.len())?;
+        return Some(quoted(table.column_name(*included)));
+    };
     Some(key_column(facts, table, column.attnum, plain))
 }
 
@@ -797,11 +843,20 @@ fn names(table: &TableDesc, columns: impl Iterator<Item = i16>) -> String {
     columns.map(|column| quoted(table.column_name(column))).collect::<Vec<_>>().join(", ")
 }
 
+/// The columns that an index includes, as definitions have them.
+fn included(table: &TableDesc, oid: u32) -> String {
+    match table.included_by(oid) {
+        [] => String::new(),
+        columns => format!(" INCLUDE ({})", names(table, columns.iter().copied())),
+    }
+}
+
 /// A constraint as ALTER TABLE ADD takes it.
 fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -> Option<String> {
     for table in facts.catalog().tables() {
         if let Some(key) = table.primary_key.as_ref().filter(|key| key.oid == oid) {
-            return Some(format!("PRIMARY KEY ({})", names(table, key.columns.iter().map(|c| c.attnum))));
+            let columns = names(table, key.columns.iter().map(|c| c.attnum));
+            return Some(format!("PRIMARY KEY ({columns}){}", included(table, oid)));
         }
         if let Some(index) = table.indexes.iter().find(|index| index.constraint && index.oid == oid) {
             let when = match index.deferrable {
@@ -814,7 +869,7 @@ fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -> Option<St
             }
             let kind = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
             let columns = names(table, index.columns.iter().map(|c| c.attnum));
-            return Some(format!("{kind} ({columns}){when}"));
+            return Some(format!("{kind} ({columns}){}{when}", included(table, oid)));
         }
         if let Some(check) = table.checks.iter().find(|check| check.oid == oid) {
             let expression = without_parentheses(&seen_expression(facts, &check.expression));

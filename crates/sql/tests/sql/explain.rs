@@ -225,9 +225,9 @@ fn few_rows_ask_indexes_within_joins_and_groups<E: Engine>(db: Database<E>) {
         "create table a (id int primary key, n int); create table b (id int primary key, aid int); \
          create table c (id int primary key, bid int); \
          insert into a select i, i from generate_series(1, 3000) i; insert into b select * from a; \
-         insert into c select * from a; create index b_aid on b (aid); create index c_bid on c (bid); \
-         analyze a; analyze b; analyze c",
+         insert into c select * from a; create index b_aid on b (aid); create index c_bid on c (bid)",
     );
+    ok(s, "analyze");
     for (sql, wanted) in WITHIN {
         assert_eq!(shape(s, sql), *wanted, "{sql}");
     }

@@ -335,6 +335,42 @@ fn errors_have_a_context<E: Engine>(db: Database<E>) {
     assert_eq!((fields.table.as_deref(), fields.column.as_deref()), (Some("t"), Some("c")));
 }
 
+/// An error says which statement of which function it comes from, and where in that a mistake stands.
+fn errors_say_what_a_function_ran<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (a int primary key)");
+    ok(
+        s,
+        "create function twice(n int) returns int language plpgsql as $$\nbegin\n  insert into t values (n);\n  insert into t  values (n + 0);\n  return n;\nend $$",
+    );
+    let error = failure(s, "select twice(1)");
+    assert_eq!(
+        error.fields().context.as_deref(),
+        Some(
+            "SQL statement \"insert into t  values (n + 0)\"\nPL/pgSQL function twice(integer) line 4 at SQL statement"
+        )
+    );
+    let error = failure(s, "do $$ begin execute 'select 1 / 0'; end $$");
+    assert_eq!(
+        error.fields().context.as_deref(),
+        Some("SQL statement \"select 1 / 0\"\nPL/pgSQL function inline_code_block line 1 at EXECUTE")
+    );
+    let error = failure(s, "do $$ begin execute 'select nosuch from t'; end $$");
+    let fields = error.fields();
+    assert_eq!(fields.internal.as_ref().map(|(at, text)| (*at, &**text)), Some((8, "select nosuch from t")));
+    assert_eq!(fields.position, None);
+    ok(s, "create function wrong() returns int language plpgsql as $$ begin return 1 + nosuch; end $$");
+    let error = failure(s, "select wrong()");
+    assert_eq!(error.fields().internal.as_ref().map(|(at, text)| (*at, &**text)), Some((5, "1 + nosuch")));
+    ok(s, "create function divided(n int) returns int language sql as 'select 1; select 10 / n'");
+    let error = failure(s, "select divided(0)");
+    assert_eq!(error.fields().context.as_deref(), Some("SQL function \"divided\" statement 2"));
+    // where it was made, in our own source
+    let origin = error.fields().origin;
+    assert!(origin.file().starts_with("types/src/func/") && origin.line() > 0, "{origin:?}");
+    assert!(origin.module().starts_with("types::func::"), "{}", origin.module());
+}
+
 /// Workers of a queue that take their jobs by a function get different ones; and what a function waits for, it sees.
 fn functions_lock_rows_and_tables<E: Engine>(db: Database<E>) {
     accounts(&db);
@@ -469,6 +505,7 @@ on_each_engine!(
     a_function_can_be_stopped,
     a_function_has_limits,
     errors_have_a_context,
+    errors_say_what_a_function_ran,
     functions_lock_rows_and_tables,
     a_copy_fires_triggers,
     what_is_undone_is_undone,

@@ -3,6 +3,7 @@
 use super::args::code;
 use super::{Call, Registry};
 use crate::array::Array;
+use crate::datetime::{self, Look};
 use crate::env::Env;
 use crate::error::{Result, SqlError, SqlState};
 use crate::json::{Json, write_string};
@@ -26,9 +27,20 @@ pub(crate) fn to_json(value: &Value, ty: Type, env: &Env, out: &mut Vec<u8>) {
             }
         }
         Value::Text(v) if ty.base == Base::Json => out.extend_from_slice(v.as_bytes()),
+        // in ISO's form, whatever the session has set
+        Value::Date(v) => {
+            let mut text = Vec::new();
+            datetime::write_date(*v, Look::ISO, &mut text);
+            write_string(&String::from_utf8_lossy(&text), out);
+        }
         Value::Timestamp(_) | Value::Timestamptz(_) => {
-            let text = value.to_text(ty, env).unwrap_or_default();
-            let mut text = text.replacen(' ', "T", 1);
+            let mut text = Vec::new();
+            match value {
+                Value::Timestamptz(v) => datetime::write_timestamptz(*v, &env.zone, Look::ISO, &mut text),
+                Value::Timestamp(v) => datetime::write_timestamp(*v, Look::ISO, &mut text),
+                _ => {}
+            }
+            let mut text = String::from_utf8_lossy(&text).replacen(' ', "T", 1);
             // the offset has minutes here
             if matches!(value, Value::Timestamptz(_))
                 && let Some(at) = text.rfind(['+', '-'])

@@ -129,7 +129,7 @@ impl Binder<'_> {
             columns: seen.columns.clone(),
             system: Vec::new(),
             scalar: false,
-            own: false,
+            own: !target.is_view(),
             view: None,
             later: Vec::new(),
             row_names: None,

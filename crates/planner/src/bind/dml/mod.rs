@@ -11,13 +11,14 @@ use super::generated::Generated;
 use super::names::{Naming, fold, split};
 use super::scope::{Scope, ScopeColumn};
 use super::{Binder, Bound, Output, Typed, unsupported};
+use crate::functions::SessionFn;
 use crate::optimize::{self, Asked};
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
 use crate::plan::trigger::{Event, Triggers};
 use crate::plan::{BoundTable, Checks, Delete, ForeignKey, Kind, Modify, Node, Slot, Update};
 use scaledb_catalog::{Identity, Privileges};
-use scaledb_parse::{elements, parts_of_row};
+use scaledb_parse::{elements, marked, parts_of_row};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Ast, FromTable, SelectItem, Spanned as _, Statement,
@@ -318,11 +319,14 @@ impl Binder<'_> {
     /// Plans the rows that a statement writes.
     fn rows(
         &mut self,
+        of: &Target,
         leaf: Leaf,
         seen: &Seen,
         from: &[TableWithJoins],
         selection: Option<&Ast>,
     ) -> Result<Rows> {
+        let cursor = selection.and_then(marked::current_of);
+        let current = cursor.map(|cursor| self.current_row(of, &leaf.slots, fold(cursor))).transpose()?;
         let target = leaf.scanned().is_some().then(|| leaf.number());
         let tree = if from.is_empty() {
             Tree::Leaf(leaf)
@@ -335,7 +339,10 @@ impl Binder<'_> {
             let others = others?;
             Tree::Inner(vec![Tree::Leaf(leaf), others], Vec::new())
         };
-        let mut conditions = self.where_clause(selection)?;
+        let mut conditions = match current {
+            Some(current) => current,
+            None => self.where_clause(selection)?,
+        };
         let late = self.conditions_of(seen, &mut conditions);
         let node = match target {
             Some(target) => optimize::written(self, tree, conditions, target),
@@ -362,6 +369,29 @@ impl Binder<'_> {
         node
     }
 
+    /// WHERE CURRENT OF: the row that has the key of the cursor's.
+    fn current_row(&mut self, target: &Target, slots: &[Slot], cursor: String) -> Result<Vec<Expr>> {
+        if target.is_view() {
+            return Err(SqlError::unsupported("WHERE CURRENT OF on a view is not implemented"));
+        }
+        let table = target.table.clone();
+        if table.primary.is_empty() {
+            let what = format!("WHERE CURRENT OF on \"{}\", which has no primary key", target.name());
+            return Err(unsupported(what));
+        }
+        let mut conditions = Vec::with_capacity(table.primary.len());
+        for (number, part) in table.primary.iter().enumerate() {
+            let (ty, slot) = (table.types[part.position], slots[part.position]);
+            self.used[slot] = true;
+            let number = Value::Int4(i32::try_from(number).unwrap_or(i32::MAX));
+            let key = Expr::Session(Box::new((SessionFn::current_of(ty), vec![Expr::Const(number)])));
+            let column = Typed::new(Expr::Slot(slot), ty);
+            conditions.push(self.comparison("=", column, Typed::new(key, ty))?.expr);
+        }
+        self.current_of = Some((cursor, table.desc.oid));
+        Ok(conditions)
+    }
+
     fn update(&mut self, update: &ast::Update) -> Result<(Bound, Kind)> {
         if !update.table.joins.is_empty() || update.limit.is_some() || update.or.is_some() {
             return Err(unsupported("this form of UPDATE"));
@@ -377,7 +407,7 @@ impl Binder<'_> {
                 from.as_slice()
             }
         };
-        let rows = self.rows(leaf, &seen, from, update.selection.as_ref())?;
+        let rows = self.rows(&target, leaf, &seen, from, update.selection.as_ref())?;
         let row = self.new_slots(table.types.len());
         let new = self.seen(&target, &row)?;
         let (set, generated) = self.assignments(&target, &update.assignments, &seen.slots, &row)?;
@@ -491,7 +521,7 @@ impl Binder<'_> {
         let table = target.table.clone();
         let (number, old) = (leaf.number(), leaf.slots.clone());
         let using = delete.using.as_deref().unwrap_or_default();
-        let rows = self.rows(leaf, &seen, using, delete.selection.as_ref())?;
+        let rows = self.rows(&target, leaf, &seen, using, delete.selection.as_ref())?;
         let checks = match target.instead {
             None => self.checks_of_deleted(&table, &old)?,
             Some(_) => Checks::default(),

@@ -6,10 +6,12 @@ use super::generated::unqualified;
 use super::{new_name, position};
 use crate::system::printed::sequence_of;
 use scaledb_catalog::{
-    Action, Catalog, CheckDesc, ForeignKeyDesc, IndexDesc, Initially, KeyColumn, PrimaryKeyDesc, TableDesc,
+    Action, Catalog, CheckDesc, ForeignKeyDesc, IncludedDesc, IndexDesc, Initially, KeyColumn,
+    PrimaryKeyDesc, TableDesc,
 };
 use scaledb_engine::Engine;
 use scaledb_parse::exclude::exclusion_of;
+use scaledb_parse::ignored::included_columns;
 use scaledb_parse::marked::sets_columns;
 use scaledb_planner::bind::mentioned::mentioned;
 use scaledb_planner::bind::names::{fold, is_temporary};
@@ -20,6 +22,18 @@ use sqlparser::ast::{
     DeferrableInitial, ForeignKeyConstraint, Ident, NullsDistinctOption, ReferentialAction, TableConstraint,
 };
 use std::sync::Arc;
+
+/// Notes the columns that an index INCLUDEs.
+///
+/// # Errors
+/// 42703.
+pub(super) fn include(desc: &mut TableDesc, index: Option<u32>, names: &[String]) -> Result<()> {
+    let Some(index) = index.filter(|_| !names.is_empty()) else { return Ok(()) };
+    let columns = names.iter().map(|name| Ok(desc.columns[position(desc, name)?].attnum));
+    let columns = columns.collect::<Result<_>>()?;
+    desc.included.push(IncludedDesc { index, columns });
+    Ok(())
+}
 
 impl<E: Engine> Session<E> {
     /// The constraints that stand behind a column.
@@ -34,7 +48,7 @@ impl<E: Engine> Session<E> {
                 }
                 ColumnOption::Unique(option) => {
                     let key = plain_key(desc, &own)?;
-                    self.unique(desc, name, vec![key], option.characteristics.as_ref())?;
+                    self.unique(desc, name, vec![key], &[], option.characteristics.as_ref())?;
                 }
                 ColumnOption::Check(check) => {
                     refuse_enforced(check.enforced)?;
@@ -69,7 +83,10 @@ impl<E: Engine> Session<E> {
             TableConstraint::PrimaryKey(key) => {
                 let columns =
                     key.columns.iter().map(|c| key_column(desc, &c.column)).collect::<Result<_>>()?;
-                self.primary_key(desc, key.name.as_ref(), columns, key.characteristics.as_ref())
+                self.primary_key(desc, key.name.as_ref(), columns, key.characteristics.as_ref())?;
+                let index = desc.primary_key.as_ref().map(|key| key.oid);
+                let index = index.or_else(|| desc.indexes.last().map(|index| index.oid));
+                include(desc, index, &key.index_name.iter().flat_map(included_columns).collect::<Vec<_>>())
             }
             TableConstraint::Unique(key) => {
                 if matches!(key.nulls_distinct, NullsDistinctOption::NotDistinct) {
@@ -77,7 +94,8 @@ impl<E: Engine> Session<E> {
                 }
                 let columns =
                     key.columns.iter().map(|c| key_column(desc, &c.column)).collect::<Result<_>>()?;
-                self.unique(desc, key.name.as_ref(), columns, key.characteristics.as_ref())
+                let included: Vec<String> = key.index_name.iter().flat_map(included_columns).collect();
+                self.unique(desc, key.name.as_ref(), columns, &included, key.characteristics.as_ref())
             }
             TableConstraint::Check(check) if check.enforced.is_some() => refuse_enforced(check.enforced),
             TableConstraint::Check(check) => match exclusion_of(&check.expr) {
@@ -150,13 +168,14 @@ impl<E: Engine> Session<E> {
         desc: &mut TableDesc,
         name: Option<&Ident>,
         columns: Vec<KeyColumn>,
+        included: &[String],
         characteristics: Option<&ConstraintCharacteristics>,
     ) -> Result<()> {
         self.check_may_create_in(&desc.schema)?;
         no_duplicates(desc, &columns)?;
         let names: Vec<String> = columns.iter().map(|c| desc.column_name(c.attnum).to_owned()).collect();
         let mut parts = vec![desc.name.as_str()];
-        parts.extend(names.iter().map(String::as_str));
+        parts.extend(names.iter().chain(included).map(String::as_str));
         let name = self.constraint_name(desc, name, &parts, "key")?;
         let oid = self.state.shared.new_oid();
         let deferrable = initially(characteristics)?;
@@ -172,7 +191,7 @@ impl<E: Engine> Session<E> {
             predicate: None,
             exclusion: None,
         });
-        Ok(())
+        include(desc, Some(oid), included)
     }
 
     fn check(&mut self, desc: &mut TableDesc, name: Option<&Ident>, expr: &ast::Expr) -> Result<()> {

@@ -1,6 +1,7 @@
 //! CREATE TABLE, INDEX, VIEW.
 
 use super::super::Session;
+use super::constraint::include;
 use super::generated::unqualified;
 use super::sequence::{new_sequence, next_of};
 use super::spread::Asked;
@@ -362,7 +363,8 @@ impl<E: Engine> Session<E> {
             Some(name) => split(name)?.1,
             None => {
                 let mut parts = vec![desc.name.as_str()];
-                parts.extend(names.iter().map(String::as_str));
+                let included: Vec<String> = create.include.iter().map(fold).collect();
+                parts.extend(names.iter().chain(&included).map(String::as_str));
                 self.free_name(&desc, &parts, "idx")
             }
         };
@@ -390,6 +392,8 @@ impl<E: Engine> Session<E> {
             predicate,
             exclusion: None,
         });
+        let included: Vec<String> = create.include.iter().map(fold).collect();
+        include(&mut desc, Some(oid), &included)?;
         let mut values = Self::identity(&table);
         // what is computed takes its place
         values.resize(desc.columns.len(), scaledb_planner::plan::expr::Expr::Const(Value::Null));

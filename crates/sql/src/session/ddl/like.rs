@@ -4,7 +4,7 @@ use super::super::Session;
 use super::expression::name_of_key;
 use super::sequence::next_of;
 use scaledb_catalog::{
-    About, CheckDesc, ColumnDesc, CommentDesc, IndexDesc, KeyColumn, ObjectKind, PredicateDesc,
+    About, CheckDesc, ColumnDesc, CommentDesc, IncludedDesc, IndexDesc, KeyColumn, ObjectKind, PredicateDesc,
     PrimaryKeyDesc, Privileges, Relation, SequenceDesc, TableDesc,
 };
 use scaledb_engine::Engine;
@@ -115,6 +115,7 @@ impl<E: Engine> Session<E> {
                 let table = desc.name.clone();
                 let (oid, name) = (self.state.shared.new_oid(), self.free_name(desc, &[&table], "pkey"));
                 comments.push((commented(About::Index(key.oid)), About::Index(oid)));
+                copy_included(desc, &from, key.oid, oid, &numbers);
                 desc.primary_key = Some(PrimaryKeyDesc { oid, name, columns });
             }
             for index in &from.indexes {
@@ -131,6 +132,7 @@ impl<E: Engine> Session<E> {
                 }
                 let copy = self.copy_index(desc, &from, index, &numbers)?;
                 comments.push((commented(About::Index(index.oid)), About::Index(copy.oid)));
+                copy_included(desc, &from, index.oid, copy.oid, &numbers);
                 desc.indexes.push(copy);
             }
         }
@@ -173,6 +175,8 @@ impl<E: Engine> Session<E> {
         };
         if !index.primary {
             parts.extend(of_columns);
+            let included = from.included_by(index.oid).iter();
+            parts.extend(included.map(|attnum| from.column_name(*attnum).to_owned()));
         }
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let name = self.free_name(desc, &parts, suffix);
@@ -212,6 +216,15 @@ impl<E: Engine> Session<E> {
         };
         desc.columns[at].default = Some(next_of(&copy));
         self.put(Relation::Sequence(Arc::new(copy)))
+    }
+}
+
+/// Notes the columns that the copy of an index includes.
+fn copy_included(desc: &mut TableDesc, from: &TableDesc, index: u32, copy: u32, numbers: &HashMap<i16, i16>) {
+    let columns: Vec<i16> =
+        from.included_by(index).iter().filter_map(|of| numbers.get(of).copied()).collect();
+    if !columns.is_empty() {
+        desc.included.push(IncludedDesc { index: copy, columns });
     }
 }
 

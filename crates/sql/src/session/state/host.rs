@@ -47,6 +47,13 @@ impl<E: Engine> Host for SessionState<E> {
         let text = |at: usize| args.get(at).and_then(Value::as_str);
         match function.name {
             "nextval" | "currval" | "lastval" | "setval" => self.sequence_call(function.name, args),
+            "current_of" => {
+                let number = match args {
+                    [Value::Int4(number)] => usize::try_from(*number).unwrap_or(usize::MAX),
+                    _ => usize::MAX,
+                };
+                Ok(self.current_row.borrow().get(number).cloned().unwrap_or_default())
+            }
             "current_setting" => {
                 let Some(name) = text(0) else { return Ok(Value::Null) };
                 match self.value_of_setting(name) {

@@ -45,7 +45,9 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             primary.chain(indexes)
         {
             let number = |attnum: i16| if table.key_expression(attnum).is_some() { 0 } else { attnum };
-            let numbers = columns.iter().map(|column| Value::Int2(number(column.attnum))).collect();
+            let included = table.included_by(oid);
+            let keys = columns.iter().map(|column| number(column.attnum));
+            let numbers = keys.chain(included.iter().copied()).map(Value::Int2).collect();
             let options = columns
                 .iter()
                 .map(|column| Value::Int2(i16::from(column.descending) | i16::from(column.nulls_first) << 1));
@@ -54,7 +56,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 Row::of(&TABLE)
                     .oid("indexrelid", oid)
                     .oid("indrelid", table.oid)
-                    .int2("indnatts", columns.len())
+                    .int2("indnatts", columns.len() + included.len())
                     .int2("indnkeyatts", columns.len())
                     .flag("indisunique", unique)
                     .flag("indisprimary", primary)

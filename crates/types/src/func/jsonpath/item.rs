@@ -1,6 +1,6 @@
 //! Items: parts of the value, and what was computed of them.
 
-use crate::datetime;
+use crate::datetime::{self, Look};
 use crate::json::Json;
 use crate::numeric::Numeric;
 use crate::timetz::Timetz;
@@ -145,12 +145,13 @@ impl Datetime {
     fn shown(&self) -> Text {
         let mut out = Vec::new();
         match *self {
-            Self::Date(v) => datetime::write_date(v, &mut out),
+            Self::Date(v) => datetime::write_date(v, Look::ISO, &mut out),
             Self::Time(v) => datetime::write_time(v, &mut out),
             Self::Timetz(v) => datetime::write_timetz(v, &mut out),
-            Self::Timestamp(v) => datetime::write_timestamp(v, &mut out),
+            Self::Timestamp(v) => datetime::write_timestamp(v, Look::ISO, &mut out),
             Self::Timestamptz(v, east) => {
-                datetime::write_timestamptz(v, &Zone::fixed(east).unwrap_or_else(Zone::utc), &mut out);
+                let zone = Zone::fixed(east).unwrap_or_else(Zone::utc);
+                datetime::write_timestamptz(v, &zone, Look::ISO, &mut out);
             }
         }
         let mut text = String::from_utf8_lossy(&out).into_owned();

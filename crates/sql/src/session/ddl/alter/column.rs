@@ -161,14 +161,17 @@ impl<E: Engine> Session<E> {
             let table = self.table(desc.oid)?;
             return self.drop_column(&table, name, true);
         }
-        let has =
-            |columns: &[scaledb_catalog::KeyColumn]| columns.iter().any(|column| column.attnum == attnum);
-        let indexed = desc.primary_key.as_ref().is_some_and(|key| has(&key.columns))
-            || desc.indexes.iter().any(|index| has(&index.columns));
-        if desc.primary_key.as_ref().is_some_and(|key| has(&key.columns)) {
+        let with: Vec<u32> =
+            desc.included.iter().filter(|of| of.columns.contains(&attnum)).map(|of| of.index).collect();
+        let has = |oid: u32, columns: &[scaledb_catalog::KeyColumn]| {
+            columns.iter().any(|column| column.attnum == attnum) || with.contains(&oid)
+        };
+        let indexed = desc.primary_key.as_ref().is_some_and(|key| has(key.oid, &key.columns))
+            || desc.indexes.iter().any(|index| has(index.oid, &index.columns));
+        if desc.primary_key.as_ref().is_some_and(|key| has(key.oid, &key.columns)) {
             desc.primary_key = None;
         }
-        desc.indexes.retain(|index| !has(&index.columns));
+        desc.indexes.retain(|index| !has(index.oid, &index.columns));
         desc.foreign_keys.retain(|key| {
             !(key.columns.contains(&attnum) || key.table == desc.oid && key.referred.contains(&attnum))
         });
