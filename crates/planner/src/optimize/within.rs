@@ -1,5 +1,5 @@
-//! What it costs to read a tree of joins, or a query in FROM, anew for each row of others: little, if an index of one of
-//! its tables finds what conditions compare with that row, and indexes find the rest.
+//! What it costs to read a tree of joins, or a query in FROM, anew for each row of others: little, if an index of one
+//! of its tables finds what conditions compare with that row, and indexes find the rest.
 //!
 //! ```text
 //! SELECT .. FROM a LEFT JOIN (b JOIN c ON c.bid = b.id) ON b.aid = a.id
