@@ -77,7 +77,11 @@ fn look(core: &Core) -> Result<bool, StoreError> {
         && (newest.view.leader == core.me || silent.count() > 0)
         && core.has_opened(&newest)
     {
-        return propose(core, &newest, membership::settled(&newest));
+        let stays = propose(core, &newest, membership::settled(&newest))?;
+        if silent.count() > 0 {
+            core.ask_store();
+        }
+        return Ok(stays);
     }
     if silent.count() > 0 {
         let leased: NodeSet = core
