@@ -2,7 +2,7 @@
 //!
 //! What is generic over the engine is compiled where it is called, so in each program, example and test. Builds with
 //! few optimizations share what a library has of a generic function already: with the function that is here, that is
-//! most of it.
+//! most of it. Release builds share nothing, and do without.
 
 use crate::sql::Error;
 use crate::{Database, Options, Table, Type};

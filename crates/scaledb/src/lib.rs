@@ -130,6 +130,7 @@ mod builder;
 mod database;
 mod explain;
 mod input;
+#[cfg(debug_assertions)]
 mod instances;
 mod options;
 mod output;
@@ -148,6 +149,7 @@ pub use builder::{Definition, KeyColumn, TableBuilder};
 pub use database::Database;
 pub use input::{AsDatum, Tuple};
 #[doc(hidden)]
+#[cfg(debug_assertions)]
 pub use instances::one_of_each;
 pub use options::{CommitMode, Options};
 pub use output::FromDatum;

@@ -2,7 +2,8 @@
 //!
 //! What is generic over the engine is compiled where it is called: sessions of SQL, which are most of the code, in each
 //! program and each test. Builds with few optimizations share what a library has of a generic function already, so
-//! that the tests of this workspace compile in half the time with the function that is here.
+//! that the tests of this workspace compile in half the time with the function that is here. Release
+//! builds share nothing, and do without: it would be in them a second time.
 
 use crate::{Config, Server, Sql, StartError};
 use scaledb_engines::{Acc, Cicada, Open, Settings};

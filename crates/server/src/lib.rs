@@ -17,6 +17,7 @@ mod control;
 mod door;
 mod guard;
 mod handle;
+#[cfg(debug_assertions)]
 mod instances;
 mod live;
 mod metrics;
@@ -35,6 +36,7 @@ pub use door::{Measure, NewSession, Sessions};
 pub use guard::Limited;
 pub use handle::Handle;
 #[doc(hidden)]
+#[cfg(debug_assertions)]
 pub use instances::one_of_each;
 pub use numbers::{Family, Histogram, Labels, Numbers};
 pub use rules::{Over, Rule, Verdict};
