@@ -360,10 +360,13 @@ impl ScalarFn {
 
 /// Whether a cast depends on the time zone, on how dates are written, or on how the labels of an enum type are.
 fn reads_settings(from: Type, to: Type) -> bool {
+    let texts = |ty: Type| ty.element().unwrap_or(ty).is_text();
     let written = |text: Type, value: Type| {
-        let calendar =
-            matches!(value.base, Base::Date | Base::Timestamp | Base::Timestamptz | Base::Interval);
-        (text.is_text() || text.base == Base::Unknown || text.array != value.array) && calendar
+        let calendar = matches!(
+            in_it(value),
+            Base::Date | Base::Timestamp | Base::Timestamptz | Base::Interval | Base::Record
+        );
+        (texts(text) || text.base == Base::Unknown || text.array != value.array) && calendar
     };
     let labelled = |ty: Type| matches!(ty.base, Base::Enum(_));
     let zoned = |ty: Type| ty.base == Base::Timestamptz;
@@ -377,9 +380,17 @@ fn reads_settings(from: Type, to: Type) -> bool {
         || from.array != to.array
 }
 
+/// The type of the bounds of a range, or itself: a range is written as they are.
+fn in_it(ty: Type) -> Base {
+    match ty.base {
+        Base::Range(range) => range.subtype().base,
+        base => base,
+    }
+}
+
 fn depends_on_session(ty: Type) -> bool {
     matches!(
-        ty.base,
+        in_it(ty),
         Base::Date
             | Base::Time
             | Base::Timetz
@@ -389,6 +400,7 @@ fn depends_on_session(ty: Type) -> bool {
             | Base::Float4
             | Base::Float8
             | Base::Bytea
+            | Base::Record
     )
 }
 
