@@ -34,6 +34,7 @@ mod commit;
 mod config;
 mod contention;
 mod lane;
+mod lookahead;
 mod merge;
 mod pending;
 mod read;

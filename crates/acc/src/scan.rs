@@ -4,6 +4,7 @@
 //! entries in the leaf's parts (*repair*). What it depends on is an interval of keys, the records found in
 //! it, and, so that the check is cheap when nothing happened, the leaf's stamp and the cells' seqs.
 
+use crate::lookahead::Lookahead;
 use crate::read::conflict;
 use crate::record::Record;
 use crate::rules::Rule;
@@ -21,9 +22,6 @@ use scaledb_row::{Projection, RowRef};
 use scaledb_sync::atomic::Ordering;
 use smallvec::SmallVec;
 use std::ops::{Bound, ControlFlow};
-
-/// Records fetched ahead of the one that is read.
-pub(crate) const AHEAD: usize = 4;
 
 /// The cells of a leaf that count unmerged entries.
 type Unmerged = SmallVec<[(CellId, Owners); 4]>;
@@ -342,14 +340,10 @@ impl Ctx<'_> {
         f: &mut impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
     ) -> Result<Option<usize>> {
         let base = table.index_of.as_ref().map(|of| self.shared.tables.get(of.base)).transpose()?;
-        for candidate in candidates.iter().take(AHEAD) {
-            candidate.prefetch();
-        }
+        let ahead = Lookahead::new(table, base, cols);
         let mut found_again = None;
         for (number, &candidate) in candidates.iter().enumerate() {
-            if let Some(ahead) = candidates.get(number + AHEAD) {
-                ahead.prefetch();
-            }
+            ahead.reach(number, |place| candidates.get(place)?.in_table());
             let mut place = candidate.0;
             let found = loop {
                 if let RowLocation::Record(record) = place {
@@ -501,10 +495,9 @@ impl Ctx<'_> {
 }
 
 impl Candidate {
-    fn prefetch(self) {
-        if let RowLocation::Record(record) = self.0 {
-            Record::prefetch(record.raw());
-        }
+    /// Its record, if it is not of this transaction alone.
+    fn in_table(self) -> Option<Record> {
+        if let RowLocation::Record(record) = self.0 { Some(record) } else { None }
     }
 
     /// The key of a candidate that is a record.

@@ -9,10 +9,11 @@
 //! ```
 
 use crate::lane::NONE;
+use crate::lookahead::Lookahead;
 use crate::record::{Presence, Record, Word};
 use crate::retain::{CLOSING, OFF, ON};
 use crate::rules::Rule;
-use crate::scan::{AHEAD, mark_end, open_first, open_next, read_entries, rest_of};
+use crate::scan::{mark_end, open_first, open_next, read_entries, rest_of};
 use crate::shared::AccShared;
 use crate::table::{AccTable, Points};
 use crate::txn::RowLocation;
@@ -328,6 +329,7 @@ impl Ctx<'_> {
         let mut leaf = std::mem::take(&mut self.txn.leaf);
         open_first(self.local, tree, range, order, &mut leaf);
         let mut mark = Vec::new();
+        let ahead = Lookahead::new(table, base, cols);
         'leaves: loop {
             let rest = rest_of(range, order, &mark);
             if !read_entries(self.local, tree, rest, &mut leaf) {
@@ -337,11 +339,10 @@ impl Ctx<'_> {
             let count = leaf.values().len();
             for i in 0..count {
                 let at = |i: usize| leaf.values()[if order == Order::Forward { i } else { count - 1 - i }];
-                if i + AHEAD < count {
-                    Record::prefetch(at(i + AHEAD));
-                }
                 // SAFETY: the tree held it in this activity.
-                let record = unsafe { Record::from_raw(at(i)) };
+                let record = |i: usize| unsafe { Record::from_raw(at(i)) };
+                ahead.reach(i, |place| (place < count).then(|| record(place)));
+                let record = record(i);
                 if let Some((place, words)) = self.read_at(table, base, record, cols) {
                     let row = RowRef::new(home.schema.layout(), &self.txn.row[..words]);
                     if f(self.txn.row_id(home.id, place), record.key(), row).is_break() {

@@ -31,7 +31,7 @@ pub use word::Word;
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Result, Timestamp};
 use scaledb_memory::Local;
-use scaledb_row::Projection;
+use scaledb_row::{Layout, Projection};
 use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
 use scaledb_sync::hint::Backoff;
 use scaledb_sync::names;
@@ -153,6 +153,25 @@ impl Record {
             let last = (row + (span.start + span.words) as usize - 1) / WORDS;
             (first..=last.min(63)).fold(lines, |lines, line| lines | 1 << line)
         })
+    }
+
+    /// The cache lines of a record that a scan reads, one bit each: as [`Record::lines`] for a key of a word, and the
+    /// first two of the columns of variable length, if it reads any.
+    pub fn lines_of_scan(layout: &Layout, cols: &Projection) -> u64 {
+        const WORDS: usize = 64 / size_of::<u64>();
+        let lines = Self::lines(layout.groups(), size_of::<u64>(), cols);
+        let first = (Self::header_words(layout.groups()) + 1 + layout.fixed_words()) / WORDS;
+        if cols.var() { lines | 3 << first.min(62) } else { lines }
+    }
+
+    /// The first word of the row as it is now, which may be any word of a row that is being written: a hint.
+    #[inline]
+    pub fn first_word(self) -> Option<u64> {
+        let shape = self.shape();
+        if shape.overflows() {
+            return None;
+        }
+        self.row(shape).first().map(|word| word.load(Ordering::Relaxed)) // a hint
     }
 
     /// Asks for some cache lines of a record.
