@@ -7,7 +7,7 @@ use crate::shared::AccShared;
 use crate::table::AccTable;
 use crate::txn::{RowLocation, Txn};
 use scaledb_base::{Conflict, Error, Result, TableId, Timestamp, WorkerId};
-use scaledb_engine::{Order, Range, RowId, TxnKind};
+use scaledb_engine::{Order, Range, ReadMark, RowId, TxnKind};
 use scaledb_kit::{
     InstanceWorker, Operations, PRESENT, Parts, RecordWriter, Transactions, TxnCore, WriteMark,
 };
@@ -202,6 +202,10 @@ impl Operations<AccShared> for Ctx<'_> {
     fn check_so_far(&mut self) -> Result<()> {
         // a snapshot is consistent without validation
         if self.txn.kind.is_snapshot() { Ok(()) } else { self.check_so_far() }
+    }
+
+    fn check_since(&mut self, mark: ReadMark) -> Result<()> {
+        if self.txn.kind.is_snapshot() { Ok(()) } else { self.validate_since(mark) }
     }
 
     fn roll_back_to(&mut self, mark: WriteMark) {

@@ -150,7 +150,7 @@ impl Ctx<'_> {
         self.txn.held.resize(writes, Held::default());
         self.sort_by_contention();
         if self.state.calm < CALM && self.shared.config.techniques.on(Technique::CheckEarly) {
-            self.check_reads(false)?;
+            self.check_reads(0, false)?;
         }
         self.install()?;
         self.raise_reads()?;
@@ -496,18 +496,19 @@ impl Ctx<'_> {
     /// V4.
     #[inline]
     fn check(&mut self, writing: bool) -> Result<()> {
-        self.check_reads(writing)?;
-        self.check_absents()?;
-        self.check_ranges(true)?;
+        self.check_reads(0, writing)?;
+        self.check_absents(0)?;
+        self.check_ranges(0, true)?;
         self.shared.definitions_hold(self.txn, self.txn.ts)
     }
 
-    /// V4 for records: what was seen is visible still, and, where it is overwritten, was not read later.
-    pub(crate) fn check_reads(&mut self, writing: bool) -> Result<()> {
+    /// V4 for records, from one of the reads on: what was seen is visible still, and, where it is overwritten, was not
+    /// read later.
+    pub(crate) fn check_reads(&mut self, first: usize, writing: bool) -> Result<()> {
         let rules = self.shared.config.rules;
         let ts = self.txn.ts;
         let writing = writing && !self.txn.is_read_only();
-        for at in 0..self.txn.reads.len() {
+        for at in first..self.txn.reads.len() {
             let Read { record, table, seen, later } = self.txn.reads[at];
             let look = if rules.on(Rule::HonourPending) {
                 record.visible::<true>(ts, later)
@@ -543,11 +544,11 @@ impl Ctx<'_> {
     }
 
     /// V4 for keys without a record: they have none still, but by this commit.
-    pub(crate) fn check_absents(&mut self) -> Result<()> {
+    pub(crate) fn check_absents(&mut self, first: usize) -> Result<()> {
         if !self.shared.config.rules.on(Rule::CheckAbsent) {
             return Ok(());
         }
-        for Absent { table, hash, key } in &self.txn.absents {
+        for Absent { table, hash, key } in self.txn.absents.get(first..).unwrap_or_default() {
             let (table, key) = (self.shared.tables.get(*table)?, &self.txn.keys[key.clone()]);
             let Some(record) = table.find(self.local, *hash, key) else { continue };
             if !record.is_obsolete() && self.txn.creator_of(*hash, record).is_none() {

@@ -255,11 +255,11 @@ impl Ctx<'_> {
 
     /// Whether what was scanned holds no key that was not seen. With `raise`, what is found absent there is
     /// kept absent.
-    pub(crate) fn check_ranges(&mut self, raise: bool) -> Result<()> {
+    pub(crate) fn check_ranges(&mut self, first: usize, raise: bool) -> Result<()> {
         if !self.shared.config.rules.on(Rule::CheckLeaves) {
             return Ok(());
         }
-        for number in 0..self.txn.ranges.len() {
+        for number in first..self.txn.ranges.len() {
             let range = &self.txn.ranges[number];
             let table = self.shared.tables.get(range.table)?;
             let tree = table.tree()?;

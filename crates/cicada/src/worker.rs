@@ -10,7 +10,7 @@ use crate::shared::CicadaShared;
 use crate::table::CicadaTable;
 use crate::txn::{RowLocation, Txn};
 use scaledb_base::{Conflict, Error, Result, TableId, Timestamp, WorkerId};
-use scaledb_engine::{Order, Range, RowId, TxnKind};
+use scaledb_engine::{Order, Range, ReadMark, RowId, TxnKind};
 use scaledb_kit::{InstanceWorker, Operations, Parts, RecordWriter, Transactions, TxnCore, WriteMark};
 use scaledb_log::Writer;
 use scaledb_memory::{IDLE, Local};
@@ -380,6 +380,10 @@ impl Operations<CicadaShared> for Ctx<'_> {
     fn check_so_far(&mut self) -> Result<()> {
         // a snapshot has remembered nothing
         self.check_so_far()
+    }
+
+    fn check_since(&mut self, mark: ReadMark) -> Result<()> {
+        self.check_since(mark)
     }
 
     fn begin_forgettable_reads(&mut self) {

@@ -10,7 +10,7 @@ use crate::txn::{Op, RowLocation, Write};
 use crate::version::Version;
 use crate::worker::Ctx;
 use scaledb_base::{ConflictKind, Error, Result};
-use scaledb_engine::{RowId, check_key};
+use scaledb_engine::{ReadMark, RowId, check_key};
 use scaledb_keys::KeyBuf;
 use scaledb_kit::{WriteMark, delete_with_entries, insert_row, replace_entries};
 use scaledb_row::{ColumnSet, Projection, RowBuf, RowMut, RowRef};
@@ -288,9 +288,14 @@ impl Ctx<'_> {
 
     /// Whether what the running transaction has read still holds: else an error that it found is no news.
     pub(crate) fn check_so_far(&mut self) -> Result<()> {
-        self.check_reads(false)?;
-        self.check_absents()?;
-        self.check_ranges(false)?;
+        self.check_since(ReadMark::default())
+    }
+
+    /// As [`Ctx::check_so_far`], for what was read since a mark.
+    pub(crate) fn check_since(&mut self, ReadMark([reads, absents, ranges, ..]): ReadMark) -> Result<()> {
+        self.check_reads(reads, false)?;
+        self.check_absents(absents)?;
+        self.check_ranges(ranges, false)?;
         self.shared.definitions_hold(self.txn, self.txn.ts)
     }
 

@@ -484,6 +484,16 @@ pub trait Worker: Send {
     /// A conflict, if it cannot commit any more; [`Error::TransactionEnded`].
     fn check_so_far(&mut self) -> Result<()>;
 
+    /// [`Worker::check_so_far`] of what was read since `mark` alone, by something that has written nothing: whether it
+    /// is of one state. An engine may look at more.
+    ///
+    /// # Errors
+    /// As [`Worker::check_so_far`].
+    fn check_since(&mut self, mark: ReadMark) -> Result<()> {
+        let _ = mark;
+        self.check_so_far()
+    }
+
     /// [`Worker::get`] of a row that this transaction has found before.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use crate::records::{RecordOf, Records};
 use crate::txn::{Transaction, TxnCore};
 use crate::write_set::{RowLocation, Write, WriteMark};
 use scaledb_base::{Conflict, Result, TableId, Timestamp, WorkerId};
-use scaledb_engine::{Order, Range, RowId, TxnKind};
+use scaledb_engine::{Order, Range, ReadMark, RowId, TxnKind};
 use scaledb_log::Writer;
 use scaledb_memory::Local;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
@@ -149,6 +149,15 @@ pub trait Operations<P: Transactions> {
     /// # Errors
     /// A conflict.
     fn check_so_far(&mut self) -> Result<()>;
+
+    /// [`Operations::check_so_far`] of what was read since `mark`, at least.
+    ///
+    /// # Errors
+    /// A conflict.
+    fn check_since(&mut self, mark: ReadMark) -> Result<()> {
+        let _ = mark;
+        self.check_so_far()
+    }
 
     /// From here on, reading makes no writes of its own: what is read may be forgotten.
     fn begin_forgettable_reads(&mut self) {}

@@ -318,6 +318,10 @@ impl<P: Transactions> Worker for InstanceWorker<P> {
         self.step(|_, ctx| ctx.check_so_far())
     }
 
+    fn check_since(&mut self, mark: ReadMark) -> Result<()> {
+        self.step(|_, ctx| ctx.check_since(mark))
+    }
+
     fn get_at<R>(
         &mut self,
         table: TableId,

@@ -37,7 +37,9 @@ pub use backend::{Backend, Host, Opened, Step};
 pub use channel::{Tls, Transport, Woken};
 pub use connection::{End, serve};
 pub use decode::{Bind, Formats, Oids, Values, utf8};
-pub use limits::{FLUSH_BYTES, Limits, MAX_AUTH_BYTES, MAX_REPLY_BYTES, MAX_SMALL_BYTES, MAX_STARTUP_BYTES};
+pub use limits::{
+    FLUSH_BYTES, HOLD_BYTES, Limits, MAX_AUTH_BYTES, MAX_REPLY_BYTES, MAX_SMALL_BYTES, MAX_STARTUP_BYTES,
+};
 pub use outbox::{Column, Format, Status, Tag};
 pub use reply::{Reply, Row};
 pub use report::{ErrorFields, Report, Result, Severity, SqlState};

@@ -10,6 +10,8 @@ pub const MAX_AUTH_BYTES: usize = 65_535;
 pub const MAX_REPLY_BYTES: usize = (1 << 30) - 1;
 /// Output that waits for its end of batch; a longer result is sent in pieces of this size.
 pub const FLUSH_BYTES: usize = 64 << 10;
+/// Output that is held back until it is known whether its statement goes on as it has begun.
+pub const HOLD_BYTES: usize = 256 << 10;
 /// Bytes that are read at once.
 pub(crate) const READ_BYTES: usize = 8 << 10;
 /// A buffer that grew beyond this for one message is given back after it.

@@ -8,7 +8,7 @@
 //!
 //! Nothing is allocated per message or row once the buffer has grown to its working size.
 
-use crate::limits::{FLUSH_BYTES, KEEP_BYTES};
+use crate::limits::{FLUSH_BYTES, HOLD_BYTES, KEEP_BYTES};
 use crate::report::{Report, Severity};
 use std::io::{self, Write};
 
@@ -84,6 +84,8 @@ pub(crate) struct Outbox {
     complete: Option<(usize, usize)>,
     /// Where the statement began that may be run again, while nothing of it is sent.
     mark: Option<usize>,
+    /// Whether nothing is sent before the end of the statement, or before it is full.
+    pub(crate) holds: bool,
     /// Where the row began that is being written.
     pub(crate) row: Option<usize>,
 }
@@ -164,6 +166,11 @@ impl Outbox {
     /// Notes where a statement begins.
     pub(crate) fn mark(&mut self) {
         self.mark = Some(self.bytes.len());
+    }
+
+    /// Whether what stands behind the mark is as much as may be held back.
+    pub(crate) fn is_full(&self) -> bool {
+        self.bytes.len() - self.mark.unwrap_or(0).min(self.bytes.len()) >= HOLD_BYTES
     }
 
     /// Forgets what stands behind the mark; false if some of it is sent.

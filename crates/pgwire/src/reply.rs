@@ -130,7 +130,7 @@ impl<'a> Reply<'a> {
         }
         head(bytes);
         patch(bytes, start + 1);
-        if bytes.len() >= FLUSH_BYTES { self.send() } else { Ok(()) }
+        if bytes.len() >= FLUSH_BYTES && !self.out.holds { self.send() } else { Ok(()) }
     }
 
     #[cold]
@@ -157,6 +157,17 @@ impl<'a> Reply<'a> {
     /// Notes a place to come back to: the statement that begins may be run again.
     pub fn mark(&mut self) {
         self.out.mark();
+    }
+
+    /// Holds back what is written from here on, so that it can be rewound, or lets it go. Whoever asks for that asks
+    /// [`is_full`](Self::is_full) behind each row.
+    pub fn hold(&mut self, on: bool) {
+        self.out.holds = on;
+    }
+
+    /// Whether what was written since the mark is as much as may be held back.
+    pub fn is_full(&self) -> bool {
+        self.out.is_full()
     }
 
     /// Forgets what was written since the mark. False if it cannot: some of it was sent.
@@ -228,6 +239,7 @@ impl Row<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::HOLD_BYTES;
 
     #[test]
     fn a_row_that_fails_leaves_nothing_behind() {
@@ -267,6 +279,33 @@ mod tests {
         reply.values(value).unwrap();
         out.report(&Report::protocol("no"));
         assert_eq!(&out.bytes[..18], b"D\0\0\0\x10\0\x02\0\0\0\x01a\0\0\0\x01aE");
+    }
+
+    #[test]
+    fn what_is_held_back_can_be_rewound_until_it_is_let_go() {
+        let (mut out, mut sink) = (Outbox::default(), Vec::new());
+        let mut reply = Reply::new(&mut out, &mut sink);
+        let fill = |reply: &mut Reply<'_>, bytes: usize| {
+            for _ in 0..bytes.div_ceil(1_000) {
+                let row = reply.row(|row| {
+                    row.bytes(&[7; 1_000]);
+                    Ok(())
+                });
+                row.unwrap();
+            }
+        };
+        reply.mark();
+        reply.hold(true);
+        fill(&mut reply, 3 * FLUSH_BYTES);
+        assert!(!reply.is_full());
+        fill(&mut reply, HOLD_BYTES - 3 * FLUSH_BYTES);
+        assert!(reply.is_full() && reply.rewind());
+        assert!(!reply.is_full());
+        reply.hold(false);
+        fill(&mut reply, 3 * FLUSH_BYTES);
+        // some of it is on its way
+        assert!(!reply.rewind());
+        assert!(sink.len() >= 2 * FLUSH_BYTES);
     }
 
     #[test]

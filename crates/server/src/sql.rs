@@ -677,6 +677,15 @@ impl RowSink for Sink<'_, '_> {
         self.reply.mark();
     }
 
+    fn hold(&mut self, on: bool) -> bool {
+        self.reply.hold(on);
+        true
+    }
+
+    fn is_full(&self) -> bool {
+        self.reply.is_full()
+    }
+
     fn rewind(&mut self) -> bool {
         self.waiting = None;
         self.head.clear();

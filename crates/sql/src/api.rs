@@ -127,6 +127,18 @@ pub trait RowSink {
     /// Notes a place to come back to: the statement that begins now may be run again.
     fn mark(&mut self);
 
+    /// Keeps what comes from here on to itself, so that it can be rewound, or lets it go again. False if it does not:
+    /// what it gets may be sent at once.
+    fn hold(&mut self, on: bool) -> bool {
+        let _ = on;
+        false
+    }
+
+    /// Whether it has so much that it would have to be sent by now. Asked of one that keeps rows to itself.
+    fn is_full(&self) -> bool {
+        false
+    }
+
     /// Forgets all since the mark. False if it cannot, because some of it was sent: the statement is not run
     /// again then.
     fn rewind(&mut self) -> bool;

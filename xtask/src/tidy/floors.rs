@@ -59,7 +59,7 @@ const HOUSES: &[House] = &[House {
         // records; what is told and counted; what a worker keeps
         "record", "rules", "config", "pending", "tune", "lane", "contention", "boundary", "retain",
         // tables, and a database of them
-        "table", "shared", "reader", "records", "cleanup",
+        "table", "shared", "reader", "records", "cleanup", "lookahead",
         // a transaction, and a worker that runs it
         "write_finder", "txn", "worker", "merge", "background", "read", "scan", "write", "redo", "commit",
         "snapshot",

@@ -6,24 +6,30 @@ use crate::rules::Rule;
 use crate::txn::Read;
 use crate::worker::Ctx;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId};
+use scaledb_engine::ReadMark;
 use scaledb_kit::PRESENT;
 use std::ops::Range;
 
 impl Ctx<'_> {
     /// Words that were read are unchanged, apart from this commit's own locks; keys that were absent still are.
     pub(super) fn validate(&mut self) -> Result<()> {
-        self.validate_reads()?;
-        self.validate_absents()?;
-        self.validate_ranges()?;
+        self.validate_since(ReadMark::default())
+    }
+
+    /// [`Ctx::validate`] of what was read since a mark.
+    pub(crate) fn validate_since(&mut self, ReadMark([reads, absents, ranges, ..]): ReadMark) -> Result<()> {
+        self.validate_reads(reads)?;
+        self.validate_absents(absents)?;
+        self.validate_ranges(ranges)?;
         self.shared.definitions_hold(self.txn, PRESENT)
     }
 
     #[inline]
-    fn validate_reads(&mut self) -> Result<()> {
+    fn validate_reads(&mut self, first: usize) -> Result<()> {
         if self.skips(Rule::ValidateReads) {
             return Ok(());
         }
-        for number in 0..self.txn.reads.len() {
+        for number in first..self.txn.reads.len() {
             let Read { record, seen, table, group } = self.txn.reads[number];
             let now = record.after_clean_up(group as usize);
             if now == seen {
@@ -43,8 +49,8 @@ impl Ctx<'_> {
     }
 
     #[inline]
-    fn validate_absents(&mut self) -> Result<()> {
-        for number in 0..self.txn.absents.len() {
+    fn validate_absents(&mut self, first: usize) -> Result<()> {
+        for number in first..self.txn.absents.len() {
             if let Some(record) = self.appeared(number)? {
                 let absent = &self.txn.absents[number];
                 return Err(self.met(ConflictKind::AbsentAppeared, absent.table, &absent.key, record));
@@ -54,8 +60,8 @@ impl Ctx<'_> {
     }
 
     #[inline]
-    fn validate_ranges(&mut self) -> Result<()> {
-        for number in 0..self.txn.ranges.len() {
+    fn validate_ranges(&mut self, first: usize) -> Result<()> {
+        for number in first..self.txn.ranges.len() {
             if let Some(phantom) = self.phantom(number)? {
                 let range = &self.txn.ranges[number];
                 return Err(self.met(ConflictKind::RangePhantom, range.table, &range.low, phantom));

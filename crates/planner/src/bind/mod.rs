@@ -51,7 +51,7 @@ use names::Naming;
 use scaledb_base::TableId;
 use scaledb_catalog::{Catalog, TableDesc};
 use scaledb_parse::{MAX_DEPTH, too_deep};
-use scaledb_sync::atomic::AtomicU64;
+use scaledb_sync::atomic::{AtomicBool, AtomicU64};
 use scaledb_types::{Env, Fields, Result, SqlError, Type, Value};
 use scope::Scope;
 use sqlparser::tokenizer::Span;
@@ -403,6 +403,7 @@ impl<'b> Binder<'b> {
             tables: self.tables,
             estimates: self.estimates,
             compared: AtomicU64::new(0),
+            reads_much: AtomicBool::new(false),
             relations: self.relations,
             unpopulated: self.unpopulated,
             whole_catalog: self.whole_catalog,

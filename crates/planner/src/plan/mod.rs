@@ -29,7 +29,7 @@ use place::Loads;
 use scaledb_base::TableId;
 use scaledb_locks::Mode;
 use scaledb_row::Projection;
-use scaledb_sync::atomic::AtomicU64;
+use scaledb_sync::atomic::{AtomicBool, AtomicU64};
 use scaledb_types::Fields;
 use std::sync::Arc;
 
@@ -358,6 +358,8 @@ pub struct Plan {
     pub estimates: Vec<(Arc<BoundTable>, f64)>,
     /// When these were compared with what there is, in microseconds.
     pub compared: AtomicU64,
+    /// Whether its last run has read much: the next one begins with a snapshot, if it may.
+    pub reads_much: AtomicBool,
     pub writes: bool,
     /// Whether it writes rows of other tables than temporary ones.
     pub lasting: bool,

@@ -168,6 +168,10 @@ impl Rows for Nobody {
     fn rewind(&mut self) -> bool {
         true
     }
+
+    fn keeps(&self) -> bool {
+        true
+    }
 }
 
 /// All rows.
@@ -193,6 +197,10 @@ impl<R: FromRow> Rows for All<R> {
 
     fn rewind(&mut self) -> bool {
         self.rows.clear();
+        true
+    }
+
+    fn keeps(&self) -> bool {
         true
     }
 }

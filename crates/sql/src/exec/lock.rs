@@ -35,6 +35,8 @@ pub(crate) enum GivenUp {
     Keeps(Tag, Mode),
     /// A row was changed before it was locked. What was read of it is forgotten.
     Changed,
+    /// It reads much, and is to do so in a snapshot.
+    ReadsMuch,
 }
 
 /// The error that ends a run that is given up. The client gets it if the statement is not run again.

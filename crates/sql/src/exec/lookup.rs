@@ -170,6 +170,9 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// More rows were touched than is worth while.
     #[cold]
     pub(super) fn gives_up(&mut self) -> SqlError {
+        if self.ticks > self.much {
+            return self.reads_much();
+        }
         self.too_long = true;
         SqlError::internal("reading all rows of a subquery takes too long")
     }

@@ -19,6 +19,7 @@ mod integers;
 pub(crate) mod late;
 mod limit;
 pub(crate) mod lock;
+pub(crate) mod long_read;
 pub(crate) mod lookup;
 pub(crate) mod materialize;
 pub(crate) mod measure;
@@ -166,6 +167,8 @@ pub(crate) struct Exec<'a, W> {
     /// The current statement may touch so many, and whether it has touched more.
     last_tick: u64,
     too_long: bool,
+    /// How many rows it may touch before it is given up for a run in a snapshot.
+    much: u64,
     /// What its operators have done, if that is asked for.
     pub(crate) measures: Option<Box<measure::Measures>>,
 }
@@ -217,6 +220,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             ticks: 0,
             last_tick: u64::MAX,
             too_long: false,
+            much: u64::MAX,
             measures: None,
         }
     }

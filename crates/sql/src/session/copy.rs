@@ -18,6 +18,7 @@ use scaledb_planner::bind::names::{find_relation, is_temporary};
 use scaledb_planner::functions::SessionFn;
 use scaledb_planner::plan::Node;
 use scaledb_planner::plan::trigger::Event;
+use scaledb_sync::atomic::Ordering;
 use scaledb_types::row_weight;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
@@ -88,12 +89,13 @@ impl<E: Engine> Session<E> {
         };
         out.encoder.begin(columns, &mut out.buffer);
         out.flush()?;
-        let rows = self.run_plan(&compiled, &[], false, Target::Sink(&mut out))?;
+        if let Action::Plan(plan) = &compiled.action {
+            // its rows are on their way as soon as they are read
+            plan.reads_much.store(true, Ordering::Relaxed);
+        }
+        let rows = self.run_plan(&compiled, &[], alone, Target::Sink(&mut out))?;
         out.encoder.end(&mut out.buffer);
         out.flush()?;
-        if alone {
-            self.commit()?;
-        }
         Ok(Executed::Complete(Tag::rows("COPY", rows)))
     }
 

@@ -28,6 +28,11 @@ pub trait Rows {
 
     /// Forgets all rows: the statement is run again. False if it cannot: the statement fails then.
     fn rewind(&mut self) -> bool;
+
+    /// Whether it keeps all rows, so that it can always forget them.
+    fn keeps(&self) -> bool {
+        false
+    }
 }
 
 impl<E: Engine> Session<E> {
@@ -194,6 +199,10 @@ impl Rows for Dropped {
     }
 
     fn rewind(&mut self) -> bool {
+        true
+    }
+
+    fn keeps(&self) -> bool {
         true
     }
 }

@@ -48,6 +48,11 @@ impl Explaining {
         self.explained = Some(describe(plan, env, reach, self.options.verbose, measures.as_deref()));
     }
 
+    /// The statement is run again in another way, and not because of a conflict.
+    pub(super) fn change_way(&mut self) {
+        self.again = self.again.saturating_sub(1);
+    }
+
     /// The statement is run again.
     pub(super) fn again(&mut self) {
         self.again += 1;

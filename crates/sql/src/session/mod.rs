@@ -8,7 +8,7 @@
 //!   direct.rs    the same for callers in the process: values in, values out
 //!   run.rs       compiled statement ─► rows, again after a conflict
 //!   transaction.rs  begin, commit, rollback, savepoints, DDL
-//!   waiting.rs   locks that are waited for
+//!   waiting.rs   locks that are waited for       long_read.rs  snapshots for statements that read much
 //!   utility.rs   statements without a plan          copy.rs  COPY
 //!   logging.rs   what the log tells of statements    counting.rs  how long they take
 //!   state.rs     names, settings, catalog           context.rs  what running statements see
@@ -29,6 +29,7 @@ mod explain;
 mod kept;
 mod listed;
 mod logging;
+mod long_read;
 mod maintenance;
 mod notify;
 mod prepared;

@@ -338,10 +338,16 @@ impl<E: Engine> Session<E> {
     ) -> Result<Executed> {
         let mut attempt = 0;
         let said = self.state.said();
+        let is_shared = self.state.shared.is_shared;
+        // tables that it has read, of which others have changed something: they wait for the next attempt to end
+        let mut bars: Vec<u32> = Vec::new();
         loop {
             // what is skipped, as it is there or is not, is answered with an epoch, too
-            let begun = if self.state.shared.is_shared { self.ensure_begun() } else { Ok(()) };
-            let result = match begun.and_then(|()| f(self)) {
+            let begun = if is_shared || !bars.is_empty() { self.ensure_begun() } else { Ok(()) };
+            let begun = begun.and_then(|()| if bars.is_empty() { Ok(()) } else { self.bar(&bars) });
+            let done = begun.and_then(|()| f(self));
+            let used: Vec<u32> = self.transaction.touched.iter().map(|(table, ..)| *table).collect();
+            let result = match done {
                 Ok(tag) if alone => self.commit().map(|()| Executed::Complete(tag)),
                 Ok(tag) => Ok(Executed::Complete(tag)),
                 Err(error) => Err(self.unless_stale(error)),
@@ -352,6 +358,9 @@ impl<E: Engine> Session<E> {
                     attempt += 1;
                     if !runs_again(&error, attempt, CHANGE_ATTEMPTS) {
                         return Err(error);
+                    }
+                    if !is_shared {
+                        bars.extend(used);
                     }
                     // they will be said again
                     self.state.unsay(said);

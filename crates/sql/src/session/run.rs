@@ -4,6 +4,7 @@ use super::Session;
 use super::direct::Rows;
 use super::explain::Explaining;
 use super::kept::Kept;
+use super::long_read::Reading;
 use super::waiting::Effort;
 use crate::api::{Column, RowSink, Tag};
 use crate::compiled::{Action, Compiled, Held};
@@ -123,9 +124,13 @@ impl<E: Engine> Session<E> {
         let locked = self.state.owner.borrow().count() > 0;
         let mut effort = Effort::new(alone, whole, locked, deadline);
         effort.reserves = self.running_block.as_ref().is_some_and(|running| running.reserves);
+        if let Action::Plan(plan) = &compiled.action {
+            effort.reading = self.reading_of(plan, alone);
+        }
         let said = self.state.said();
         let result = loop {
             let compiled = fresh.as_ref().unwrap_or(compiled);
+            self.transaction.wants_snapshot = effort.wants_snapshot();
             match self.attempt_with(compiled, params, &mut effort, &mut target) {
                 Ok(affected) => break Ok(affected),
                 Err(error) => {
@@ -134,6 +139,9 @@ impl<E: Engine> Session<E> {
                     }
                     // functions will say it again
                     self.state.unsay(said);
+                    if let Action::Plan(plan) = &compiled.action {
+                        self.consider_bars(plan, &mut effort);
+                    }
                 }
             }
             if whole {
@@ -146,6 +154,14 @@ impl<E: Engine> Session<E> {
         };
         if effort.repeats {
             self.state.end_repeated();
+        }
+        if effort.reading.may_change()
+            && let Action::Plan(plan) = &compiled.action
+        {
+            Self::note_reading(plan, &effort, result.is_ok());
+        }
+        if effort.held {
+            target.hold(false);
         }
         result
     }
@@ -169,6 +185,9 @@ impl<E: Engine> Session<E> {
             }
         }
         self.ensure_begun()?;
+        if let Some(tables) = &effort.bars {
+            self.bar(tables)?;
+        }
         if compiled.version != self.state.catalog.version
             && let Some(newer) = self.fresh(compiled).map_err(|error| self.unless_cut_off(error))?
         {
@@ -217,10 +236,14 @@ impl<E: Engine> Session<E> {
         self.state.running.set(compiled.number);
         self.activity.run(compiled.number);
         let columns = compiled.columns.as_deref().unwrap_or_default();
+        let shown = self.begin_shown(plan, effort);
         let affected = match self.execute_plan(plan, columns, params, effort, target) {
             Ok(affected) => affected,
             Err(error) => return Err(self.unless_stale(error)),
         };
+        if let Some(mark) = shown {
+            self.check_shown(mark)?;
+        }
         if effort.alone {
             self.commit()?;
         }
@@ -247,6 +270,10 @@ impl<E: Engine> Session<E> {
         exec.locking.again = effort.whole || effort.mark.is_some();
         exec.locking.whole = effort.whole;
         exec.locking.reserves = effort.reserves;
+        if effort.reading == Reading::Watched && !self.transaction.snapshot {
+            exec.watch_reads();
+            effort.held = target.hold(true);
+        }
         if let Target::Explain(explaining) = target {
             exec.measures = Some(explaining.measures());
         }
@@ -260,6 +287,7 @@ impl<E: Engine> Session<E> {
         };
         let wrote = self.state.wrote.take();
         effort.given_up = exec.locking.given_up.take().or(context.given_up.get());
+        effort.touched = exec.touched();
         let deferred = std::mem::take(&mut exec.deferred);
         if let Target::Explain(explaining) = target {
             let reach = |id, keys: Keys<'_>| self.state.shared.engine.reach(id, keys);
@@ -290,7 +318,8 @@ impl<E: Engine> Session<E> {
     }
 }
 
-/// Runs a plan. One that locks rows hands them out when it has looked at all locks: it may have to begin anew before.
+/// Runs a plan. One that may have to begin anew hands its rows out when it is known that it does not: one that locks
+/// rows when it has looked at all locks, one whose reads are watched at its end, unless the target holds rows back.
 fn run<W: Worker>(
     exec: &mut Exec<'_, W>,
     plan: &Plan,
@@ -298,30 +327,47 @@ fn run<W: Worker>(
     effort: &Effort,
     target: &mut Target<'_>,
 ) -> Result<u64> {
-    let (Some(_), Some(mark)) = (plan.locks, effort.mark) else { return emit(exec, plan, columns, target) };
-    if let Target::Keep(_) | Target::Explain(_) = target {
+    let mark = effort.mark.filter(|_| plan.locks.is_some());
+    let holds = effort.held || matches!(target, Target::Keep(_) | Target::Explain(_));
+    if holds || mark.is_none() && !exec.is_watched() {
         let affected = emit(exec, plan, columns, target)?;
-        exec.settle_locks(mark)?;
+        mark.map_or(Ok(()), |mark| exec.settle_locks(mark))?;
         return Ok(affected);
     }
     let mut kept = Kept::default();
-    let affected = emit(exec, plan, columns, &mut Target::Keep(&mut kept))?;
-    exec.settle_locks(mark)?;
-    match target {
-        Target::Sink(sink) => {
-            let env = exec.context.env;
-            kept.each(0..kept.len(), &mut |row| replay(env, row, columns, &mut **sink))?;
+    let affected = match emit(exec, plan, columns, &mut Target::Keep(&mut kept)) {
+        Ok(affected) => affected,
+        // the rows before an error are handed out, unless those of another run will be
+        Err(error) if mark.is_none() && error.code() != SqlState::SERIALIZATION_FAILURE => {
+            kept.finish(exec.context, &mut exec.memory)?;
+            hand_out(&kept, exec.context.env, columns, target)?;
+            return Err(error);
         }
+        Err(error) => return Err(error),
+    };
+    mark.map_or(Ok(()), |mark| exec.settle_locks(mark))?;
+    hand_out(&kept, exec.context.env, columns, target)?;
+    Ok(affected)
+}
+
+/// Hands rows that were kept back to the target.
+fn hand_out(
+    kept: &Kept,
+    env: &scaledb_types::Env,
+    columns: &[Column],
+    target: &mut Target<'_>,
+) -> Result<()> {
+    match target {
+        Target::Sink(sink) => kept.each(0..kept.len(), &mut |row| replay(env, row, columns, &mut **sink)),
         Target::Rows(takes) => {
             let mut enough = false;
             kept.each(0..kept.len(), &mut |row| {
-                enough = enough || takes.row(exec.context.env, columns, row)?.is_break();
+                enough = enough || takes.row(env, columns, row)?.is_break();
                 Ok(())
-            })?;
+            })
         }
-        Target::Keep(_) | Target::Explain(_) => {}
+        Target::Keep(_) | Target::Explain(_) => Ok(()),
     }
-    Ok(affected)
 }
 
 /// Runs a plan and hands its rows to the target. The number of rows written, or of those returned.
@@ -343,7 +389,12 @@ fn emit<W: Worker>(
     let _ = exec.run(&plan.root, &mut |exec| {
         rows += 1;
         match target {
-            Target::Sink(sink) => emit_row(exec, &plan.output, columns, &mut **sink)?,
+            Target::Sink(sink) => {
+                emit_row(exec, &plan.output, columns, &mut **sink)?;
+                if exec.is_watched() && sink.is_full() {
+                    return Err(exec.reads_much());
+                }
+            }
             Target::Explain(_) => {
                 for expr in &plan.output {
                     exec.eval(expr)?;

@@ -5,6 +5,7 @@
 //! hands: it then reads what is there now. See `docs/internals/locks.md`.
 
 use super::Session;
+use super::long_read::{PATIENCE, Reading};
 use super::run::Target;
 use crate::api::Tag as Done;
 use crate::exec::lock::GivenUp;
@@ -18,7 +19,7 @@ use scaledb_planner::bind::names::find_relation;
 use scaledb_planner::plan::{Modify, Node, Plan};
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What was done so far to get a statement through.
 pub(super) struct Effort {
@@ -37,6 +38,15 @@ pub(super) struct Effort {
     pub(super) given_up: Option<GivenUp>,
     /// Whether the statement was run again.
     pub(super) repeats: bool,
+    pub(super) reading: Reading,
+    /// The tables that others must not write to while it runs.
+    pub(super) bars: Option<Vec<u32>>,
+    /// Whether the target holds rows back.
+    pub(super) held: bool,
+    /// Rows that the last run has touched.
+    pub(super) touched: u64,
+    /// Whether a run was given up because it has read much.
+    pub(super) reads_much: bool,
     /// When the first run had failed.
     since: Option<Instant>,
     attempts: u32,
@@ -55,11 +65,23 @@ impl Effort {
             mark: None,
             given_up: None,
             repeats: false,
+            reading: Reading::AsBegun,
+            bars: None,
+            held: false,
+            touched: 0,
+            reads_much: false,
             since: None,
             attempts: 0,
             waits: 0,
             deadlocks: 0,
         }
+    }
+
+    /// How long the next run may wait for a snapshot, if it is to read one. From one conflict to the next it has the
+    /// more to gain: other transactions may have lost their core.
+    pub(super) fn wants_snapshot(&self) -> Option<Duration> {
+        let patience = PATIENCE * (1 << self.attempts.min(12));
+        (self.reading == Reading::Snapshot).then_some(patience)
     }
 
     /// Whether the next run may be given up for an advisory lock.
@@ -90,6 +112,9 @@ impl<E: Engine> Session<E> {
     fn prepare_again(&mut self, error: SqlError, effort: &mut Effort, target: &mut Target<'_>) -> Result<()> {
         let given_up = effort.given_up.take();
         let conflict = effort.whole && error.code() == SqlState::SERIALIZATION_FAILURE;
+        if given_up == Some(GivenUp::ReadsMuch) {
+            return self.go_on_in_snapshot(error, effort, target);
+        }
         let waits = matches!(given_up, Some(GivenUp::Waits(..) | GivenUp::Keeps(..)));
         effort.attempts += u32::from(!waits);
         effort.waits += u32::from(waits);
@@ -109,9 +134,12 @@ impl<E: Engine> Session<E> {
         match given_up {
             Some(GivenUp::Waits(tag, mode)) => self.wait_between(tag, mode, false, effort)?,
             Some(GivenUp::Keeps(tag, mode)) => self.wait_between(tag, mode, true, effort)?,
-            Some(GivenUp::Changed) => {}
+            Some(GivenUp::Changed | GivenUp::ReadsMuch) => {}
             None => {
                 effort.reserves = true;
+                if effort.reading == Reading::Watched {
+                    effort.reading = Reading::Snapshot;
+                }
                 self.state.shared.retries.fetch_add(1, Ordering::Relaxed); // a statistic
                 self.reruns += 1;
                 // the first time, the queue for the row is enough to keep others out of the way
@@ -126,6 +154,27 @@ impl<E: Engine> Session<E> {
         }
         effort.repeats = true;
         // where it fails instead, the session keeps what the run has taken
+        self.state.owner.borrow_mut().repeat();
+        Ok(())
+    }
+
+    /// Prepares the next run of a statement that has read much: it reads a snapshot.
+    fn go_on_in_snapshot(
+        &mut self,
+        error: SqlError,
+        effort: &mut Effort,
+        target: &mut Target<'_>,
+    ) -> Result<()> {
+        effort.reads_much = true;
+        effort.reading = Reading::Snapshot;
+        if !target.rewind() {
+            return Err(error);
+        }
+        if let Target::Explain(explaining) = target {
+            explaining.change_way();
+        }
+        self.begin_again(true);
+        effort.repeats = true;
         self.state.owner.borrow_mut().repeat();
         Ok(())
     }

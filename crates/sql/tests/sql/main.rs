@@ -23,6 +23,7 @@ mod hostile;
 mod isolation;
 mod library;
 mod locks;
+mod long_reads;
 mod matviews;
 mod merge;
 mod messages;

@@ -5,6 +5,7 @@ use crate::patience::CHANGE_WAIT;
 use scaledb_engine::{Engine, TxnKind, Worker};
 use scaledb_types::Result;
 use std::cell::Cell;
+use std::time::Instant;
 
 impl<E: Engine> Session<E> {
     /// Begins the engine's transaction, unless it runs.
@@ -32,7 +33,7 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// It has not begun.
     fn begin_at_newest_catalog(&mut self, worker: &mut E::Worker) -> Result<TxnKind> {
-        let mut kind = self.kind_to_begin();
+        let mut kind = self.kind_to_begin(false);
         loop {
             let version = self.state.database.version();
             if self.state.catalog.version != version {
@@ -51,10 +52,12 @@ impl<E: Engine> Session<E> {
                 shared.read_again(&self.state.database, worker)?;
                 continue;
             }
-            if matches!(begun, Err(scaledb_base::Error::SnapshotNotReady)) {
+            let not_ready = matches!(begun, Err(scaledb_base::Error::SnapshotNotReady));
+            if not_ready || begun.is_err() && self.transaction.wants_snapshot.is_some() {
                 // a session leaves its transaction open: what is read here is validated at the commit, as others' reads
                 // are
-                kind = TxnKind::ReadOnly;
+                self.transaction.wants_snapshot = None;
+                kind = self.kind_to_begin(true);
                 continue;
             }
             // A snapshot is later than the catalog that it is read with, and may not be so by a change. The gate first:
@@ -70,16 +73,17 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// Which kind of transaction of the engine these modes need.
-    fn kind_to_begin(&self) -> TxnKind {
+    /// Which kind of transaction of the engine these modes need; `present` if it cannot be a snapshot of the present.
+    fn kind_to_begin(&self, present: bool) -> TxnKind {
         let modes = &self.transaction;
         let deferrable = modes.modes.deferrable.or(modes.defaults.deferrable).unwrap_or(false);
         match modes.is_read_only() {
-            // it may write its temporary tables
-            true if self.state.has_temporary && !deferrable => TxnKind::ReadWrite,
             true if deferrable => TxnKind::Deferrable,
+            _ if modes.wants_snapshot.is_some() => TxnKind::Present,
+            // it may write its temporary tables
+            true if self.state.has_temporary => TxnKind::ReadWrite,
             // one of several statements would conflict with any writer, and might never commit beside many
-            true if !modes.is_alone() => TxnKind::Present,
+            true if !modes.is_alone() && !present => TxnKind::Present,
             true => TxnKind::ReadOnly,
             false => TxnKind::ReadWrite,
         }
@@ -100,8 +104,9 @@ impl<E: Engine> Session<E> {
     /// 57014: the wait was cancelled, or took too long.
     fn begin_snapshot(&self, worker: &mut E::Worker, kind: TxnKind) -> Result<scaledb_base::Result<()>> {
         let (context, why) = (self.context(), Cell::new(None));
+        let until = self.transaction.wants_snapshot.map(|patience| Instant::now() + patience);
         let go_on = || match context.check_cancel() {
-            Ok(()) => true,
+            Ok(()) => until.is_none_or(|until| Instant::now() < until),
             Err(error) => {
                 why.set(Some(error));
                 false

@@ -1,7 +1,9 @@
 //! Errors that say something of rows or of the catalog: what they follow from is validated before a client hears them.
 
 use super::super::Session;
-use scaledb_engine::{Engine, Worker};
+use super::super::waiting::Effort;
+use scaledb_engine::{Engine, ReadMark, Worker};
+use scaledb_planner::plan::Plan;
 use scaledb_types::{Result, SqlError, SqlState};
 
 impl<E: Engine> Session<E> {
@@ -44,6 +46,34 @@ impl<E: Engine> Session<E> {
     #[cold]
     pub(in crate::session) fn unless_cut_off(&mut self, error: SqlError) -> SqlError {
         if self.state.shared.is_shared { self.unless_stale(error) } else { error }
+    }
+
+    /// Before a query in a transaction block, whose rows a client sees before they are validated: what was read so far.
+    /// At a node of a cluster a look at the others would cost a round of messages.
+    #[inline]
+    pub(in crate::session) fn begin_shown(&mut self, plan: &Plan, effort: &Effort) -> Option<ReadMark> {
+        if effort.alone || plan.writes || self.state.shared.is_shared || self.transaction.snapshot {
+            return None;
+        }
+        self.worker.as_mut().map(|worker| worker.read_mark())
+    }
+
+    /// Behind a query in a transaction block: all that it has read is of one state, as of now. Whoever rolls back or
+    /// leaves has seen no mixture.
+    ///
+    /// # Errors
+    /// 40001: it is not. The transaction could not commit any more.
+    #[inline]
+    pub(in crate::session) fn check_shown(&mut self, mark: ReadMark) -> Result<()> {
+        let Some(worker) = self.worker.as_mut() else { return Ok(()) };
+        // rows, absent keys and ranges
+        let read = |ReadMark(lengths): ReadMark| lengths.iter().take(3).sum::<usize>();
+        if read(worker.read_mark()) < read(mark) + 2 {
+            return Ok(());
+        }
+        worker
+            .check_since(mark)
+            .map_err(|error| self.state.explain(error, |table| self.transaction.statement_on(table)))
     }
 
     /// Confirms the catalog that this session has, outside of a transaction.

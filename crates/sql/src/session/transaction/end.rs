@@ -85,6 +85,7 @@ impl<E: Engine> Session<E> {
         transaction.modes = Modes::default();
         transaction.version = None;
         transaction.snapshot = false;
+        transaction.wants_snapshot = None;
         transaction.ran = false;
         if std::mem::take(&mut transaction.barred) {
             self.state.shared.gate.unbar(self.state.id);

@@ -22,6 +22,7 @@ use scaledb_parse::utility::{Isolation, Modes};
 use scaledb_planner::bind::Lookup;
 use scaledb_types::Result;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where a session stands between BEGIN and COMMIT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub(super) struct Transaction {
     pub(super) version: Option<u64>,
     /// Whether it reads a snapshot.
     pub(super) snapshot: bool,
+    /// It is to read one if that is to be had within this time: its only statement reads much.
+    pub(super) wants_snapshot: Option<Duration>,
     /// Commits of others before it began, where they are counted.
     pub(super) commits: u64,
     /// Tables that it has used: oid, the engine's table, and the last statement that did.

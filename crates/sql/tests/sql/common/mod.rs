@@ -67,6 +67,10 @@ impl RowSink for Rows {
         self.mark = self.rows.len();
     }
 
+    fn hold(&mut self, _: bool) -> bool {
+        true
+    }
+
     fn rewind(&mut self) -> bool {
         self.rows.truncate(self.mark);
         true
