@@ -1,7 +1,8 @@
 //! Simulated clusters, each made of a seed: whatever the network, clocks and crashes do, what clients are told is
 //! strictly serializable, and stays.
 //!
-//! `SCALEDB_SEED` runs one cluster, and says what it was like; `SCALEDB_CLUSTERS` says how many, from `SCALEDB_FIRST`.
+//! `SCALEDB_SEED` runs one cluster, and says what it was like; `SCALEDB_CLUSTERS` says how many, from `SCALEDB_FIRST`,
+//! by steps of `SCALEDB_STEP`: a kind of cluster goes by its seed's remainders.
 //! `SCALEDB_RULE` names a rule to switch off, also one of those that are missed rarely. Run with `--nocapture` for the
 //! numbers.
 
@@ -30,6 +31,11 @@ const RARE: &[(Rule, u64)] = &[
 const NOT_SHOWN: &[Rule] =
     &[Rule::TellExtensions, Rule::OwnLockPasses, Rule::ClearLocks, Rule::CheckpointKeepsBehind];
 
+/// Clusters behind the usual ones in which something was wrong once. 123549: a view that goes back further was
+/// installed by two nodes and never began, as both were put out; the third had the later epoch on its disk, and went
+/// on with it.
+const FOUND: &[u64] = &[123_549];
+
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -47,13 +53,13 @@ fn ours(seed: u64) -> Switched {
     if seed.is_multiple_of(4) { Switched::as_run() } else { Switched::ours() }
 }
 
-/// Runs clusters on all cores; their reports together.
-fn run_all(seeds: std::ops::Range<u64>) -> Report {
+/// Runs clusters on all cores, one seed in so many; their reports together.
+fn run_all(seeds: std::ops::Range<u64>, step: u64) -> Report {
     let next = AtomicU64::new(seeds.start);
     let worker = || {
         let mut total = Report::default();
         loop {
-            let seed = next.fetch_add(1, Ordering::SeqCst);
+            let seed = next.fetch_add(step, Ordering::SeqCst);
             if seed >= seeds.end {
                 return total;
             }
@@ -90,7 +96,8 @@ fn what_clients_are_told_is_strictly_serializable_and_stays() {
     let started = Instant::now();
     let first = number("SCALEDB_FIRST").unwrap_or(0);
     let clusters = number("SCALEDB_CLUSTERS");
-    let report = run_all(first..first + clusters.unwrap_or(CLUSTERS));
+    let step = number("SCALEDB_STEP").unwrap_or(1).max(1);
+    let report = run_all(first..first + step * clusters.unwrap_or(CLUSTERS), step);
     println!(
         "{} clusters, {:.1} s: {report:?}",
         clusters.unwrap_or(CLUSTERS),
@@ -101,6 +108,15 @@ fn what_clients_are_told_is_strictly_serializable_and_stays() {
         assert!(report.blocked * 8 < CLUSTERS, "{report:?}");
         assert!(report.given_up > 10_000 && report.full > 1_000 && report.ambushes > 10, "{report:?}");
         assert!(report.announced > 500_000, "{report:?}");
+    }
+}
+
+#[test]
+fn what_was_wrong_once_is_right() {
+    for &seed in FOUND {
+        if let Err((broken, what)) = run(seed, ours(seed)) {
+            panic!("seed {seed}: {broken:?}\n{:?}\n{what}", Plan::of(seed));
+        }
     }
 }
 

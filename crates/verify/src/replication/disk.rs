@@ -1,7 +1,7 @@
 //! The disk of a node: what it has written down, and how much of that a crash leaves.
 
 use super::data::Numbers;
-use scaledb_scar::{Entry, Node, NodeId, Piece, Recovered, Switched, ViewNumber};
+use scaledb_scar::{Entry, Node, NodeId, Piece, Recovered, Switched};
 use std::collections::VecDeque;
 
 /// A checkpoint: the entry with which it began, its number, and the pieces.
@@ -120,11 +120,6 @@ impl Disk {
         self.sync();
         self.life = self.end();
         recovered
-    }
-
-    /// The last view that the next life of the node has installed.
-    pub(super) fn view(&self, id: NodeId) -> ViewNumber {
-        self.clone().recover(id).view()
     }
 
     /// The next life of the node begins with nothing.

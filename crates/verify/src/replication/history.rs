@@ -1,7 +1,7 @@
 //! What transactions saw, and whether a serial execution explains it.
 
 use super::data::{Key, Value};
-use scaledb_scar::{Epoch, Range, Time, ViewNumber};
+use scaledb_scar::{Data, Epoch, Node, Range, Rules, Stage, Time, ViewNumber};
 use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 
@@ -99,23 +99,61 @@ impl Record {
     }
 }
 
-/// Epochs that changes of view went back to.
+/// A change of view that a member has installed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Change {
+    view: ViewNumber,
+    /// The epoch that it goes back to.
+    last: Epoch,
+    /// A member knows that all have installed it.
+    begun: bool,
+}
+
+/// Changes of view, and what they have undone.
+///
+/// Those that have begun count, and no others. What some members have installed decides nothing: if they are lost or
+/// put out before the view begins, the others may go back to a later epoch, of which these knew nothing. If one of
+/// them is a member of the next view that begins, that goes back at least as far.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Truth {
-    /// The view, and the last epoch before it.
-    pub installs: Vec<(ViewNumber, Epoch)>,
+    changes: Vec<Change>,
 }
 
 impl Truth {
-    /// Some nodes have lost what was not on disk. A view that was installed by no other, and that nobody has seen
-    /// begin, has never been: what is left are those up to `begun`, and those that a node still has.
-    pub fn forget(&mut self, begun: ViewNumber, have: impl Fn(ViewNumber) -> bool) {
-        self.installs.retain(|&(view, _)| view <= begun || have(view));
+    /// Notes how far a node has come with its view.
+    ///
+    /// # Errors
+    /// Another goes back to another epoch in this view.
+    pub fn note<R: Rules, D: Data>(&mut self, node: &Node<R, D>) -> Result<(), String> {
+        if node.stage() == Stage::Fenced {
+            return Ok(());
+        }
+        let begun = node.stage() != Stage::Installed;
+        self.note_change(Change { view: node.view().number, last: node.installed(), begun })
+    }
+
+    fn note_change(&mut self, change: Change) -> Result<(), String> {
+        let Change { view, last, begun } = change;
+        let Some(known) = self.changes.iter_mut().rev().find(|known| known.view == view) else {
+            self.changes.push(change);
+            return Ok(());
+        };
+        known.begun |= begun;
+        // later epochs of a view that has begun have committed since
+        if begun || known.last == last {
+            return Ok(());
+        }
+        Err(format!("{view:?} goes back to {:?} and {last:?}", known.last))
+    }
+
+    /// How many views have begun.
+    pub fn begun(&self) -> usize {
+        self.changes.iter().filter(|change| change.begun).count()
     }
 
     /// Whether a transaction of this place has been undone.
     pub fn undone(&self, place: (ViewNumber, Epoch, Time)) -> bool {
-        self.installs.iter().any(|&(view, last)| place.0 < view && place.1 > last)
+        self.changes.iter().any(|change| change.begun && place.0 < change.view && place.1 > change.last)
     }
 }
 
@@ -226,4 +264,46 @@ pub fn check(
         }
     }
     Err((Property::AnyOrder, what()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(view: u64, last: u64, begun: bool) -> Change {
+        Change { view: ViewNumber(view), last: Epoch(last), begun }
+    }
+
+    fn truth_of(changes: &[Change]) -> Truth {
+        let mut truth = Truth::default();
+        changes.iter().for_each(|&change| truth.note_change(change).unwrap());
+        truth
+    }
+
+    const PLACE: (ViewNumber, Epoch, Time) = (ViewNumber(15), Epoch(14), Time(80));
+
+    #[test]
+    fn a_view_that_some_have_installed_and_that_never_begins_undoes_nothing() {
+        // whoever had installed 17 was lost or put out; the other has the epoch as a whole
+        let changes = [change(15, 0, true), change(17, 0, false), change(20, 14, true)];
+        assert!(!truth_of(&changes).undone(PLACE));
+    }
+
+    #[test]
+    fn a_view_that_has_begun_undoes_what_is_later_than_it_goes_back_to_whatever_comes_behind_it() {
+        let changes = [change(15, 0, true), change(17, 0, false), change(17, 0, true), change(20, 14, true)];
+        assert!(truth_of(&changes).undone(PLACE));
+        // one of those who had installed 17 is a member of the next one
+        let changes = [change(15, 0, true), change(17, 0, false), change(20, 0, true)];
+        assert!(truth_of(&changes).undone(PLACE));
+        assert!(!truth_of(&changes).undone((ViewNumber(20), Epoch(17), Time(1))));
+    }
+
+    #[test]
+    fn two_who_go_back_to_different_epochs_in_one_view_are_noticed_and_epochs_of_the_view_are_not() {
+        let mut truth = truth_of(&[change(17, 3, false)]);
+        assert!(truth.note_change(change(17, 4, false)).is_err());
+        assert_eq!(truth.note_change(change(17, 9, true)), Ok(()));
+        assert!(!truth.undone((ViewNumber(17), Epoch(9), Time(1))));
+    }
 }

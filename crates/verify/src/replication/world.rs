@@ -62,12 +62,12 @@ pub struct World {
     setup: Rc<Setup>,
     nodes: Vec<Option<Kept>>,
     disks: Vec<Rc<Disk>>,
-    /// The last view that each has installed.
-    installed: Vec<ViewNumber>,
     flights: Vec<Flight>,
     clients: Vec<Progress>,
     records: Rc<Vec<Record>>,
     truth: Truth,
+    /// Two nodes have gone back to different epochs.
+    split: Option<String>,
     view: Arc<View>,
     rules: Switched,
     suspected: NodeSet,
@@ -122,12 +122,12 @@ impl World {
         let idle = Progress { turn: Turn::Next(0), txn: None, paused: false, epoch: Epoch(0) };
         Self {
             nodes: (0..setup.nodes).map(&mut node).collect(),
-            installed: vec![view.number; disks.len()],
             disks,
             flights: Vec::new(),
             clients: vec![idle; setup.clients.len()],
             records: Rc::new(vec![Record::default(); setup.clients.len()]),
             truth: Truth::default(),
+            split: None,
             suspected: NodeSet::default(),
             settled: (view.number, NodeSet::default()),
             leaving: NodeSet::default(),
@@ -165,7 +165,7 @@ impl World {
         let clients = (self.ticks, self.repeats, self.give_ups);
         let budget = (self.crashes, self.cuts, clients, self.joins, self.hand_overs);
         let store = (&*self.view, self.suspected, self.settled, self.leaving, self.moved, self.removals);
-        let disks = (&self.disks, &self.installed, self.restarts, self.power_cuts, self.checkpoints);
+        let disks = (&self.disks, self.restarts, self.power_cuts, self.checkpoints);
         hash_of(&(nodes, flights, &self.clients, &*self.records, &self.truth, store, budget, disks))
     }
 
@@ -195,14 +195,8 @@ impl World {
             Rc::make_mut(&mut self.disks[usize::from(id.0)]).append(out.journal.drain(..));
         }
         let view = node.view().number;
-        // who was put out may install a view that the others have given up
-        let named = self.view.members.has(id) && !self.suspected.has(id);
-        if named && (node.stage() == Stage::Installed || (node.stage() == Stage::Open && view.0 > 1)) {
-            let install = (view, node.installed());
-            self.installed[usize::from(id.0)] = view;
-            if !self.truth.installs.iter().any(|&(known, _)| known == view) {
-                self.truth.installs.push(install);
-            }
+        if let Err(split) = self.truth.note(node) {
+            self.split = Some(split);
         }
         let opened = !matches!(node.stage(), Stage::Fenced | Stage::Installed);
         if opened && view == self.view.number && self.settled.0 < view {

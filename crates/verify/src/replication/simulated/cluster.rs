@@ -152,8 +152,6 @@ impl AddAssign for Report {
 pub struct Cluster {
     pub(super) plan: Plan,
     pub(super) rules: Switched,
-    /// The last view that has begun: all members have installed it.
-    pub(super) begun: ViewNumber,
     pub(super) random: SmallRng,
     pub(super) queue: Queue<Event>,
     pub(super) hosts: Vec<Host>,
@@ -256,7 +254,6 @@ impl Cluster {
             start,
             plan,
             rules,
-            begun: ViewNumber(1),
         };
         for host in 0..cluster.hosts.len() {
             cluster.start_timers(host);
@@ -295,20 +292,8 @@ impl Cluster {
             }
             let history = &mut self.history;
             history.committed = history.committed.max(node.committed());
-            if !matches!(node.stage(), Stage::Fenced | Stage::Installed) {
-                self.begun = self.begun.max(view);
-            }
-            if view > host.installed && node.stage() != Stage::Fenced {
-                host.installed = view;
-                let installs = &mut history.truth.installs;
-                match installs.iter().find(|install| install.0 == view) {
-                    None => installs.push((view, node.installed())),
-                    Some(&(_, last)) if node.stage() == Stage::Installed && last != node.installed() => {
-                        self.split =
-                            Some(format!("{view:?} goes back to {last:?} and {:?}", node.installed()));
-                    }
-                    Some(_) => {}
-                }
+            if let Err(split) = history.truth.note(node) {
+                self.split = Some(split);
             }
             let epoch = node.epoch();
             for answer in out.answers.drain(..) {

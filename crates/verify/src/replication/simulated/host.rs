@@ -45,8 +45,6 @@ pub(super) struct Host {
     /// What it has last heard of the metadata store.
     pub known: Entry,
     ticks: u64,
-    /// The last view that it has installed.
-    pub installed: ViewNumber,
     /// What its node has handed out of what transactions have announced, and what those of earlier lives have.
     pub announced: Vec<Handed>,
     pub announced_before: Vec<Vec<Handed>>,
@@ -102,7 +100,6 @@ impl Host {
         let life = Incarnation(1);
         let links = (0..plan.nodes).map(|_| Link::new(life, Some(life), LIMITS)).collect();
         Self {
-            installed: node.view().number,
             announced: Vec::new(),
             announced_before: Vec::new(),
             fullness: Fullness::default(),
@@ -273,7 +270,6 @@ impl Cluster {
         if !host.fresh {
             // what it has is not what the others have agreed on since
             host.disk.forget();
-            host.installed = ViewNumber(0);
             (host.claims, host.fresh) = (vec![life], true);
         }
         self.ask(at, Request::Join(life));
@@ -392,9 +388,7 @@ impl Cluster {
             None if named => {
                 let resumes = self.plan.durable && !host.fresh;
                 let mut node = if resumes {
-                    let recovered = host.disk.recover(id);
-                    host.installed = recovered.view();
-                    Node::resuming(self.rules, &entry.view, recovered)
+                    Node::resuming(self.rules, &entry.view, host.disk.recover(id))
                 } else {
                     Node::joining(self.rules, id, &entry.view)
                 };

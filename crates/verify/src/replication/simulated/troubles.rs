@@ -3,7 +3,7 @@
 use super::cluster::{Cluster, Event};
 use super::metadata::{Entry, Request};
 use rand::Rng;
-use scaledb_scar::{NodeId, NodeSet, PartitionId, ViewNumber};
+use scaledb_scar::{NodeId, NodeSet, PartitionId};
 
 /// The end of a trouble.
 #[derive(Clone, Copy, Debug)]
@@ -122,17 +122,6 @@ impl Cluster {
     fn lose_disk(&mut self, host: usize) {
         self.hosts[host].disk.forget();
         self.hosts[host].claims.clear();
-        self.hosts[host].installed = ViewNumber(0);
-        self.forget_installs();
-    }
-
-    /// Views that nobody remembers and that have never begun have not been.
-    fn forget_installs(&mut self) {
-        if self.plan.durable {
-            let hosts = &self.hosts;
-            let have = |view| hosts.iter().any(|host| host.installed >= view);
-            self.history.truth.forget(self.begun, have);
-        }
     }
 
     /// All are lost together, and one of the disks perhaps.
@@ -191,9 +180,7 @@ impl Cluster {
         if self.plan.durable {
             let kept = self.random.random_range(0..=lost.disk.unsynced());
             lost.disk.crash(kept);
-            lost.installed = lost.disk.view(NodeId(host as u8));
         }
-        self.forget_installs();
         self.scatter(host);
         if self.plan.returns > 0 {
             let delay = self.random.random_range(1..=self.plan.returns);

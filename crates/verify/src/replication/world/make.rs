@@ -3,7 +3,7 @@
 use super::super::history::{Property, check};
 use super::{Flight, Kept, Move, Turn, World};
 use crate::model::cached::hash_of;
-use scaledb_scar::{Checkpointing, Node, NodeId, Out, PartitionId, Stage, View};
+use scaledb_scar::{Checkpointing, Node, NodeId, Out, PartitionId, View};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ impl World {
     /// It has broken something.
     pub fn make(&mut self, of: Move) -> Result<(), (Property, String)> {
         let answered = self.commits();
-        let installs = self.truth.installs.len();
+        let begun = self.truth.begun();
         match of {
             // an operation that is answered at once is followed by the next
             Move::Client(client) => loop {
@@ -72,8 +72,10 @@ impl World {
             Move::Remove(node) => self.remove(NodeId(node)),
             Move::HandOver(partition) => self.hand_over(partition),
         }
-        self.check_installed()?;
-        if self.commits() != answered || self.truth.installs.len() != installs {
+        if let Some(split) = &self.split {
+            return Err((Property::Split, split.clone()));
+        }
+        if self.commits() != answered || self.truth.begun() != begun {
             self.check_answered()?;
         }
         Ok(())
@@ -110,7 +112,6 @@ impl World {
         self.restarts -= 1;
         let view = self.view.resumed();
         self.resume(NodeId(node), kept, &view);
-        self.forget_installs();
         self.new_view(view);
     }
 
@@ -126,7 +127,6 @@ impl World {
             }
         }
         self.flights.clear();
-        self.forget_installs();
         self.new_view(view);
     }
 
@@ -160,21 +160,6 @@ impl World {
         }
     }
 
-    /// Nodes that install a view all install it after the same one.
-    fn check_installed(&self) -> Result<(), (Property, String)> {
-        for kept in self.nodes.iter().flatten() {
-            let (view, stage) = (kept.node.view().number, kept.node.stage());
-            let other = self.truth.installs.iter().find(|&&(known, _)| known == view);
-            if let Some(&(_, last)) = other
-                && stage == Stage::Installed
-                && kept.node.installed() != last
-            {
-                return Err((Property::Split, format!("{view:?} goes back to {last:?} and to another")));
-            }
-        }
-        Ok(())
-    }
-
     /// What clients were told is what has happened.
     fn check_answered(&self) -> Result<(), (Property, String)> {
         let until = self.records.iter().filter(|record| record.answered);
@@ -194,22 +179,12 @@ impl World {
         let disk = Rc::make_mut(&mut self.disks[usize::from(id.0)]);
         disk.crash(if kept { disk.unsynced() } else { 0 });
         let recovered = disk.recover(id);
-        self.installed[usize::from(id.0)] = recovered.view();
         let mut state = Node::resuming(self.rules, view, recovered);
         state.set_chunk(1);
         self.suspected = self.suspected.without(id);
         self.lose_clients(id.0);
         self.nodes[usize::from(id.0)] = Some(Kept { hash: hash_of(&state), node: Rc::new(state) });
         self.flights.retain(|flight| flight.to != id && flight.from != id);
-    }
-
-    /// What only those have installed that are lost or put out has never been.
-    pub(super) fn forget_installs(&mut self) {
-        let has = |id: NodeId, view| self.is_member(id) && self.installed[usize::from(id.0)] >= view;
-        let have = |view| (0..self.setup.nodes).any(|i| has(NodeId(i), view));
-        let mut truth = self.truth.clone();
-        truth.forget(self.settled.0, have);
-        self.truth = truth;
     }
 
     /// Whoever was a client of a node's former life has lost it, and may never know.

@@ -78,7 +78,6 @@ impl World {
         }
         if let Some(view) = view.without(dead) {
             self.new_view(view);
-            self.forget_installs();
         }
     }
 }
