@@ -135,11 +135,17 @@ pub enum Rule {
     AnnounceAtGo,
     /// Who announces something has a later time than all that it has seen.
     AnnounceBehindReads,
+    /// A member that has installed a view holds no more than that goes back to, until the view has begun: it has undone
+    /// the rest, whoever was the reason for it and is lost since.
+    HeldUntilBegun,
+    /// What a change of view undoes is answered as aborted when all members have installed it: before, the next view
+    /// may be led by members that have not, and keep it.
+    AbortAtGo,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 61] = [
+    pub const ALL: [Self; 63] = [
         Self::LockChecks,
         Self::ValidateReads,
         Self::AbovePromises,
@@ -201,6 +207,8 @@ impl Rule {
         Self::UndoAnnounced,
         Self::AnnounceAtGo,
         Self::AnnounceBehindReads,
+        Self::HeldUntilBegun,
+        Self::AbortAtGo,
     ];
 
     /// Those that the published protocol does not have.
@@ -262,16 +270,16 @@ impl Rules for Ours {
     }
 }
 
-const _: () = assert!(Rule::ALL.len() < 63);
+const _: () = assert!(Rule::ALL.len() < 127);
 
 /// Some of the rules, for models and tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Switched(u64);
+pub struct Switched(u128);
 
 impl Switched {
     /// All rules.
     pub fn ours() -> Self {
-        Self(u64::MAX)
+        Self(u128::MAX)
     }
 
     /// Those of the published protocol.
@@ -285,7 +293,7 @@ impl Switched {
     }
 
     /// The bit behind those of the rules.
-    const TELLS_ALL: u64 = 1 << 63;
+    const TELLS_ALL: u128 = 1 << 127;
 
     /// Without a rule.
     #[must_use]

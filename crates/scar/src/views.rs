@@ -122,7 +122,9 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         self.stage = Stage::Installed;
-        self.holds = Some(last);
+        if self.rules.on(Rule::HeldUntilBegun) {
+            self.holds = Some(last);
+        }
         let next = next.max(last.next());
         self.since.get_or_insert(Epoch(next.0.saturating_sub(1)));
         (self.base, self.whole, self.epoch) = (last, last, next);
@@ -162,6 +164,9 @@ impl<R: Rules, D: Data> Node<R, D> {
         if !self.rules.on(Rule::AnswerAtGo) {
             self.release(out);
         }
+        if !self.rules.on(Rule::AbortAtGo) {
+            self.abort_undone(out);
+        }
         self.write_down(Entry::View(self.view.clone(), last, next, floor), out);
         self.tell_when_on_disk(Rule::InstalledWhenOnDisk, out);
     }
@@ -171,6 +176,16 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.announce(out);
         for txn in std::mem::take(&mut self.held) {
             self.finish(txn, Answer::Committed(txn), out);
+        }
+    }
+
+    /// What is later than the epoch that the view goes back to has not committed.
+    fn abort_undone(&mut self, out: &mut Out<D>) {
+        let decided =
+            self.transactions.iter().filter(|(_, t)| t.phase == Phase::Decided && t.epoch > self.base);
+        let undone: Vec<TxnId> = decided.map(|(&txn, _)| txn).collect();
+        for txn in undone {
+            self.finish(txn, Answer::Aborted(txn, Why::View, None), out);
         }
     }
 
@@ -198,11 +213,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.clean();
         self.write_down(Entry::Committed(self.base), out);
         self.release(out);
-        // not earlier: until all have installed this view, the next one may be led by members that have not, and keep
-        // what this one undoes
-        for txn in self.decided_until(Epoch(u64::MAX)) {
-            self.finish(txn, Answer::Aborted(txn, Why::View, None), out);
-        }
+        self.abort_undone(out);
         self.go_on_copying(out);
         self.ready_all();
     }

@@ -71,6 +71,8 @@ const NEEDED_BY: &[(Rule, &str, u32)] = &[
     (DroppedIsForgotten, "move-back", 3),
     (LeaverWaits, "remove-cut", 3),
     (RoomAtBackups, "full-backup", 0),
+    (HeldUntilBegun, "restart-cut", 3),
+    (AbortAtGo, "restart-cut-crash", 3),
 ];
 
 /// Nothing is wrong without them: one is an optimization, and locks of an old view would end with the next epoch.

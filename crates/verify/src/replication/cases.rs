@@ -635,6 +635,14 @@ fn disks() -> Vec<Setup> {
             .partitions(1)
             .restarts(1)
             .crashes(1),
+        // who was the reason to go back further is put out before the view has begun
+        Setup::new("restart-cut", 1, &[0], vec![client(1, &[Add(0)])]).partitions(1).restarts(1).cuts(1),
+        // and so is who has installed it
+        Setup::new("restart-cut-crash", 2, &[0], vec![client(0, &[Add(0)])])
+            .partitions(1)
+            .restarts(1)
+            .crashes(1)
+            .cuts(1),
         Setup::new("restart-twice", 1, &[0], vec![client(1, &[Delete(0)])]).partitions(1).restarts(2),
         Setup::new("power-cut-hand-over", 1, &[0], vec![client(1, &[Add(0)])])
             .partitions(1)

@@ -19,6 +19,8 @@ pub enum Property {
     AnyOrder,
     /// What was answered stays.
     Lost,
+    /// What was answered as aborted does not.
+    Risen,
     /// In the end all replicas hold what the serial execution leaves, and no lock.
     Diverged,
     /// In the end every client at a member has its answer.

@@ -1,7 +1,7 @@
 //! What holds in the end, when nothing happens any more.
 
 use super::super::data::{Key, Numbers, Value};
-use super::super::history::{Property, Rows, check, check_epochs};
+use super::super::history::{Property, Record, Rows, check, check_epochs};
 use super::{Turn, World};
 use scaledb_scar::{Epoch, NodeId, Outcome, PartitionId};
 
@@ -40,6 +40,10 @@ impl World {
     /// Every replica has the rows that the history has left, and no locks.
     fn check_rows(&self) -> Result<(), (Property, String)> {
         let rows = check(&self.records, &self.truth, &self.start(), Epoch(u64::MAX))?;
+        let stays = |record: &&Record| record.place.is_some_and(|place| !self.truth.undone(place));
+        if let Some(record) = self.records.iter().filter(stays).find(|record| record.aborted) {
+            return Err((Property::Risen, format!("answered as aborted, and stays: {record:?}")));
+        }
         for node in self.view.members.iter().filter_map(|id| self.node(id)) {
             if node.has_locks() {
                 return Err((Property::Diverged, format!("{:?} has locks", node.id())));
