@@ -154,7 +154,7 @@ impl Binder<'_> {
     /// A condition on the value in a slot, which it names VALUE.
     ///
     /// # Errors
-    /// What is wrong with it; 0A000 for a subquery, and for functions that somebody has written.
+    /// What is wrong with it; 0A000 for a subquery.
     pub fn domain_condition(&mut self, ast: &Ast, ty: Type, slot: Slot) -> Result<Expr> {
         let scopes = std::mem::take(&mut self.scopes);
         // the value is no column of the aggregate whose argument may be at hand
@@ -168,12 +168,8 @@ impl Binder<'_> {
         let condition = self.condition(ast, "CHECK");
         (self.scopes, self.named) = (scopes, named);
         let condition = condition?;
-        if condition.needs_worker() {
-            let what = match condition.has_subquery() {
-                true => "cannot use subquery in check constraint",
-                false => "functions that were created are not supported in check constraints",
-            };
-            return Err(SqlError::unsupported(what));
+        if condition.has_subquery() {
+            return Err(SqlError::unsupported("cannot use subquery in check constraint"));
         }
         Ok(condition)
     }

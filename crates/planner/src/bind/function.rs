@@ -228,7 +228,11 @@ impl Binder<'_> {
             .hint("You might be able to move the set-returning function into a LATERAL FROM item."));
         }
         if scope.sets.is_none() {
-            let clause = if scope.clause.is_empty() { "this clause" } else { scope.clause };
+            let clause = match scope.clause {
+                "" => "this clause",
+                "CHECK" => "check constraints",
+                clause => clause,
+            };
             return Err(SqlError::unsupported(format!(
                 "set-returning functions are not allowed in {clause}"
             )));

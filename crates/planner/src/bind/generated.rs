@@ -200,9 +200,20 @@ impl Binder<'_> {
     /// What is wrong with it.
     pub fn generation(&mut self, ast: &Ast, ty: Type, name: &str) -> Result<Expr> {
         let own = std::mem::replace(&mut self.env, &FIXED);
-        let result = self.expr(ast).and_then(|typed| self.assign(typed, ty, name));
+        let result = self.in_generated(ast).and_then(|typed| self.assign(typed, ty, name));
         self.env = own;
         result
+    }
+
+    /// An expression that stands where one of a generated column can.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn in_generated(&mut self, ast: &Ast) -> Result<Typed> {
+        let before = std::mem::replace(&mut self.scope().clause, "column generation expressions");
+        let typed = self.expr(ast);
+        self.scope().clause = before;
+        typed
     }
 }
 

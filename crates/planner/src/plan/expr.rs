@@ -378,7 +378,9 @@ impl Expr {
         let mut fixed = match self {
             Self::Call(call) => call.0.is_fixed(),
             Self::QuantifiedCall(_, parts) => parts.0.is_fixed(),
-            Self::Session(_) | Self::Routine(_) | Self::Subquery(_) | Self::Param(_) => false,
+            // what somebody says of a function is taken at their word
+            Self::Routine(call) => call.0.volatility == Volatility::Immutable,
+            Self::Session(_) | Self::Subquery(_) | Self::Param(_) => false,
             _ => true,
         };
         self.children(&mut |child| fixed &= child.is_fixed());

@@ -4,7 +4,7 @@ use super::lock::{self, GivenUp};
 use super::measure::Measures;
 use crate::api::Severity;
 use crate::cancel::Cancel;
-use crate::compiled::Compiled;
+use crate::compiled::{Compiled, Held};
 use crate::counts::Counts;
 use crate::identity::RoleMark;
 use crate::memory::Budget;
@@ -80,7 +80,7 @@ pub(crate) trait Host {
     /// Compiles a piece of SQL of a routine.
     fn compile(&self, env: &Env, piece: &Piece<'_>) -> Result<Compiled>;
     /// The plan that makes its only parameter one of a domain, or an array of such values.
-    fn domain(&self, env: &Env, ty: Type) -> Result<Arc<Plan>>;
+    fn domain(&self, env: &Env, ty: Type) -> Result<Held>;
     /// Notes that a function runs a plan, within the statement that calls it.
     ///
     /// # Errors

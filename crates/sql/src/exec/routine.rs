@@ -332,7 +332,26 @@ impl<W: Worker> Runner for Exec<'_, W> {
     }
 
     fn convert(&mut self, value: Value, from: Type, to: Type) -> Result<Value> {
-        convert::<W>(self.context, value, from, to)
+        if from == to {
+            return Ok(value);
+        }
+        let context = self.context;
+        let value = converted(context, value, from, to)?;
+        if to.domain.is_none() {
+            return Ok(value);
+        }
+        let held = context.host.domain(context.env, to)?;
+        let Action::Plan(plan) = &held.action else { return Err(SqlError::internal("not a plan")) };
+        let [expr] = &plan.output[..] else { return Err(SqlError::internal("not one expression")) };
+        if !expr.needs_worker() {
+            return of_domain::<W>(context, plan, value);
+        }
+        let mut found = Value::Null;
+        self.nested(plan, &[value], &mut |exec| {
+            found = exec.eval(expr)?;
+            Ok(Flow::Continue(()))
+        })?;
+        Ok(found)
     }
 
     fn text(&mut self, value: &Value, ty: Type) -> Option<String> {
@@ -392,34 +411,37 @@ impl<W: Worker> Runner for Exec<'_, W> {
     }
 }
 
-/// A value of one type as one of another, as an assignment has it: by a cast, or else by its text.
+/// A value of one type as one of another, as an assignment has it: by a cast, or else by its text. What a domain
+/// demands is not looked at.
 ///
 /// # Errors
-/// 42804, those of the cast, and 23502 and 23514 for what a domain refuses.
-pub(crate) fn convert<W: Worker>(
+/// 42804, and those of the cast.
+pub(crate) fn converted(
     context: &super::context::Context<'_>,
     value: Value,
     from: Type,
     to: Type,
 ) -> Result<Value> {
-    if from == to {
-        return Ok(value);
+    if let Some(cast) = find_cast(from, to, CastContext::Assignment) {
+        return cast.apply(&value, context.env);
     }
-    let value = if let Some(cast) = find_cast(from, to, CastContext::Assignment) {
-        cast.apply(&value, context.env)?
-    } else {
-        match context.text(&value, from) {
-            Some(text) => Value::parse(&text, to, context.env)?,
-            None => Value::Null,
-        }
-    };
-    if to.domain.is_none() {
-        return Ok(value);
+    match context.text(&value, from) {
+        Some(text) => Value::parse(&text, to, context.env),
+        None => Ok(Value::Null),
     }
-    let plan = context.host.domain(context.env, to)?;
-    context.host.note_uses(&plan);
+}
+
+/// A value that becomes one of the domain that a plan makes values of, which calls nothing that somebody has written.
+///
+/// # Errors
+/// 23502 and 23514 for what the domain refuses.
+pub(crate) fn of_domain<W: Worker>(
+    context: &super::context::Context<'_>,
+    plan: &Plan,
+    value: Value,
+) -> Result<Value> {
+    context.host.note_uses(plan);
     let [expr] = &plan.output[..] else { return Err(SqlError::internal("not one expression")) };
-    let params = [value];
-    let shape = (plan.slots, 0, 0);
+    let (params, shape) = ([value], (plan.slots, 0, 0));
     Exec::<W>::without_worker(context, &params, shape, super::Scratch::default()).eval(expr)
 }

@@ -1,4 +1,5 @@
-//! VACUUM, REINDEX and CLUSTER: what they name is looked for, and nothing is done.
+//! VACUUM, REINDEX and CLUSTER: what they name is looked for. Nothing is done, but that REINDEX computes again what
+//! indexes have of functions that somebody has written: these may have come to answer otherwise.
 
 use super::Session;
 use crate::api::{Severity, Tag};
@@ -13,7 +14,8 @@ use std::sync::Arc;
 impl<E: Engine> Session<E> {
     /// # Errors
     /// 42P01, 42704, 42809, 3F000 for what is not there, 42501 for what is not one's own.
-    pub(super) fn maintain(&self, about: &Maintained) -> Result<Tag> {
+    pub(super) fn maintain(&mut self, about: &Maintained) -> Result<Tag> {
+        let mut indexed = Vec::new();
         match about {
             Maintained::Vacuumed(names) => names.iter().try_for_each(|name| self.check_vacuumed(name))?,
             Maintained::Clustered(None) => {}
@@ -28,9 +30,14 @@ impl<E: Engine> Session<E> {
             Maintained::Table(name) => {
                 let table = self.maintained_table(name)?;
                 self.state.check_owner(table.oid)?;
+                indexed.push(table.oid);
             }
-            Maintained::Index(name) => self.check_index(name)?,
-            Maintained::Schema(name) => self.check_reindexed(name)?,
+            Maintained::Index(name) => indexed.push(self.check_index(name)?),
+            Maintained::Schema(name) => {
+                self.check_reindexed(name)?;
+                let tables = self.state.catalog.tables().filter(|table| table.schema == *name);
+                indexed.extend(tables.map(|table| table.oid));
+            }
             Maintained::Database(name) => {
                 if name.as_ref().is_some_and(|name| *name != self.state.database_name) {
                     return Err(SqlError::unsupported("can only reindex the currently open database"));
@@ -38,7 +45,18 @@ impl<E: Engine> Session<E> {
                 if !self.state.owns(self.state.database.oid) {
                     return Err(self.state.not_owner_of("database", &self.state.database_name));
                 }
+                indexed.extend(self.state.catalog.tables().map(|table| table.oid));
             }
+        }
+        let mut again = false;
+        for oid in indexed {
+            if self.calls_in_indexes(oid)? {
+                self.index_again(oid)?;
+                again = true;
+            }
+        }
+        if again {
+            return Ok(Tag::plain(about.told().0));
         }
         let (tag, what) = about.told();
         self.state.notice(Severity::Notice, SqlError::new(SqlState::SUCCESSFUL_COMPLETION, what));
@@ -76,7 +94,8 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    fn check_index(&self, (schema, name): &Name) -> Result<()> {
+    /// The table of an index.
+    fn check_index(&self, (schema, name): &Name) -> Result<u32> {
         let (catalog, path) = (&self.state.catalog, &self.state.path);
         let found = match schema {
             Some(schema) => own_schema(path, schema).and_then(|schema| catalog.index(schema, name)),
@@ -92,7 +111,7 @@ impl<E: Engine> Session<E> {
                 }
             });
         };
-        if self.state.owns(table.oid) { Ok(()) } else { Err(self.state.not_owner_of("index", name)) }
+        if self.state.owns(table.oid) { Ok(table.oid) } else { Err(self.state.not_owner_of("index", name)) }
     }
 
     fn check_reindexed(&self, schema: &str) -> Result<()> {

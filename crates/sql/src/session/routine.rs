@@ -7,7 +7,7 @@ use super::run::Target;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Severity, Tag};
 use crate::compiled::{Action, Call, Compiled, Held};
 use crate::exec::of_params::OverParams;
-use crate::exec::routine::convert;
+use crate::exec::routine::{converted, of_domain};
 use crate::memory::{Memory, Reservation};
 use crate::patience::{DEADLOCK_ATTEMPTS, STATEMENT_ATTEMPTS, STATEMENT_PATIENCE, sleep_before};
 use crate::routine::runner::{Ran, Runner};
@@ -287,7 +287,22 @@ impl<E: Engine> Runner for Session<E> {
     }
 
     fn convert(&mut self, value: Value, from: Type, to: Type) -> Result<Value> {
-        convert::<E::Worker>(&self.context(), value, from, to)
+        if from == to {
+            return Ok(value);
+        }
+        let value = converted(&self.context(), value, from, to)?;
+        if to.domain.is_none() {
+            return Ok(value);
+        }
+        self.refresh();
+        let held = self.state.domain(&self.env, to)?;
+        let Action::Plan(plan) = &held.action else { return Err(SqlError::internal("not a plan")) };
+        if !plan.output.iter().any(scaledb_planner::plan::expr::Expr::needs_worker) {
+            return of_domain::<E::Worker>(&self.context(), plan, value);
+        }
+        let mut kept = Collected { rows: Vec::new(), most: 1, count: 0 };
+        self.run_plan(&held, &[value], false, Target::Rows(&mut kept))?;
+        Ok(kept.rows.pop().and_then(|row| row.into_vec().pop()).unwrap_or_default())
     }
 
     fn text(&mut self, value: &Value, ty: Type) -> Option<String> {

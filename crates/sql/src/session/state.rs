@@ -13,6 +13,7 @@ mod used;
 
 use super::settings::Settings;
 use crate::api::{Notice, Severity};
+use crate::compiled::Held;
 use crate::error::Statements;
 use crate::identity::Identity;
 use crate::memory::Reservation;
@@ -29,7 +30,7 @@ use scaledb_parse::utility::Modes;
 use scaledb_planner::bind::names::temporary_schema;
 use scaledb_planner::bind::{Keys, Lookup};
 use scaledb_planner::functions::Seeded;
-use scaledb_planner::plan::{BoundTable, Plan};
+use scaledb_planner::plan::BoundTable;
 use scaledb_types::{DateOrder, DateStyle, Env, IntervalStyle, Result, SqlError, Type, Value, Zone};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -71,7 +72,7 @@ pub(crate) struct SessionState<E: Engine> {
     /// Routines that are ready to run, by their oids and that of the table whose triggers call them.
     routines: RefCell<HashMap<(u32, u32), Arc<Loaded>>>,
     /// What values become ones of domains by.
-    domains: RefCell<HashMap<Type, Arc<Plan>>>,
+    domains: RefCell<HashMap<Type, Held>>,
     /// Whether a function that a statement has called has written something.
     pub(crate) wrote: Cell<bool>,
     tables: RefCell<HashMap<u32, Arc<BoundTable>>>,

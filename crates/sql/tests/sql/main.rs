@@ -21,6 +21,7 @@ mod extensions;
 mod generated;
 mod hostile;
 mod isolation;
+mod kept_functions;
 mod library;
 mod locks;
 mod long_reads;

@@ -217,12 +217,8 @@ impl<E: Engine> Session<E> {
             for check in &table.desc.checks {
                 let ast = scaledb_parse::expression(&check.expression)?;
                 let condition = binder.condition(&ast, "CHECK")?;
-                if condition.needs_worker() {
-                    let what = match condition.has_subquery() {
-                        true => "cannot use subquery in check constraint",
-                        false => "functions that were created are not supported in check constraints",
-                    };
-                    return Err(SqlError::unsupported(what));
+                if condition.has_subquery() {
+                    return Err(SqlError::unsupported("cannot use subquery in check constraint"));
                 }
             }
             for position in 0..table.types.len() {

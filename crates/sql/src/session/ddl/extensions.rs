@@ -251,7 +251,7 @@ impl<E: Engine> Session<E> {
         let members = desc.members.iter().filter_map(|member| self.state.catalog.routine(*member));
         for routine in members {
             let named = format!("function {}", self.signature_of(routine));
-            users.extend(self.kept_calls(routine)?.into_iter().map(|user| (user, named.clone())));
+            users.extend(self.kept_calls(routine)?.into_iter().map(|(_, user)| (user, named.clone())));
         }
         Ok(users)
     }

@@ -40,7 +40,7 @@ impl<E: Engine> Session<E> {
             let Some(text) = &column.generated else { continue };
             let (ast, ty) = (scaledb_parse::expression(text)?, table.types[position]);
             let own = self.bind_kept_over(table, |binder| {
-                let typed = binder.expr(&ast)?;
+                let typed = if column.hidden { binder.expr(&ast) } else { binder.in_generated(&ast) }?;
                 binder.assign(typed, ty, &column.name)
             })?;
             if own.has_subquery() {

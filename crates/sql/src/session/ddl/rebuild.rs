@@ -81,12 +81,39 @@ impl<E: Engine> Session<E> {
         let new = self.state.table_of(&desc)?;
         self.transaction.touch(&[(old.desc.oid, old.info.id)], 0);
         let values = Values { values, generated: self.generated_of(&new)? };
+        self.copy_all(old, desc, &new, &values)
+    }
+
+    /// Replaces a table by one whose indexes have what their expressions and conditions compute now. Its generated
+    /// columns keep their values.
+    pub(super) fn rebuild_indexes(&mut self, old: &Arc<BoundTable>) -> Result<()> {
+        self.may_change(old.desc.oid)?;
+        self.begin_change()?;
+        self.bar(&[old.desc.oid])?;
+        let mut desc = (*old.desc).clone();
+        self.make_table(&mut desc)?;
+        let desc = Arc::new(desc);
+        let new = self.state.table_of(&desc)?;
+        self.transaction.touch(&[(old.desc.oid, old.info.id)], 0);
+        let mut generated = self.generated_of(&new)?;
+        generated.retain(|(position, _)| desc.columns[*position].hidden);
+        let values = Values { values: Self::identity(old), generated };
+        self.copy_all(old, desc, &new, &values)
+    }
+
+    fn copy_all(
+        &mut self,
+        old: &Arc<BoundTable>,
+        desc: Arc<TableDesc>,
+        new: &Arc<BoundTable>,
+        values: &Values,
+    ) -> Result<()> {
         if self.can_copy_beside() {
-            self.copy_beside(old, &new, &values)?;
+            self.copy_beside(old, new, values)?;
             self.begin_behind()?;
         } else {
             self.note_writes();
-            self.for_each_row(old, |exec, row| copy_row(exec, &new, &values, row))?;
+            self.for_each_row(old, |exec, row| copy_row(exec, new, values, row))?;
         }
         self.transaction.dropped.push(old.info.clone());
         self.put(Relation::Table(desc))

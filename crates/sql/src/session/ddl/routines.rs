@@ -73,10 +73,10 @@ impl<E: Engine> Session<E> {
             let mut others = self.state.catalog.routines_named(&desc.name);
             others.find(|other| other.has_signature_of(&desc)).cloned()
         };
-        match before {
+        match &before {
             Some(before) if create.replaces => {
                 self.state.check_owner(before.oid)?;
-                check_replaces(&before, &desc)?;
+                check_replaces(before, &desc)?;
                 desc.oid = before.oid;
                 desc.comment.clone_from(&before.comment);
             }
@@ -91,7 +91,11 @@ impl<E: Engine> Session<E> {
         if self.state.settings.borrow().get("check_function_bodies").ok() != Some("off") {
             self.check_body(&desc)?;
         }
-        self.put_routine(desc);
+        self.put_routine(desc.clone());
+        match before {
+            Some(before) => self.follow_definition(&before, &desc)?,
+            None => self.refuse_captured(&desc)?,
+        }
         Ok(tag)
     }
 
@@ -416,15 +420,7 @@ impl<E: Engine> Session<E> {
             return Ok(());
         }
         let what = format!("{} {}", desc.kind.word(), self.signature_of(desc));
-        if let Some(user) = self.kept_calls(desc)?.first() {
-            return Err(match cascade {
-                false => depends(&what, user),
-                true => {
-                    let what = format!("{user} would have to go with {what}, which is not supported");
-                    SqlError::unsupported(what).hint("Drop it before.")
-                }
-            });
-        }
+        self.drop_kept_calls(desc, (&what, cascade), cascaded)?;
         for view in self.state.catalog.views().cloned().collect::<Vec<_>>() {
             self.drop_calls_of_view(&view, desc, (&what, cascade), cascaded)?;
         }
@@ -599,10 +595,12 @@ impl<E: Engine> Session<E> {
         }
         let name = desc.name.clone();
         let moved = (&found.name, &found.schema) != (&desc.name, &desc.schema);
-        self.put_routine(desc);
+        self.put_routine(desc.clone());
         if moved {
             self.let_calls_follow(users, &found, &name)?;
+            self.refuse_captured(&desc)?;
         }
+        self.follow_definition(&found, &desc)?;
         Ok(Tag::plain(match alter.kinds {
             Kinds::Function => "ALTER FUNCTION",
             Kinds::Procedure => "ALTER PROCEDURE",
@@ -620,8 +618,9 @@ impl<E: Engine> Session<E> {
         self.refuse_defaults(&found)?;
         let desc = RoutineDesc { schema: to.to_owned(), ..(*found).clone() };
         self.check_free_routine(&desc)?;
-        self.put_routine(desc);
-        self.let_calls_follow(users, &found, &found.name)
+        self.put_routine(desc.clone());
+        self.let_calls_follow(users, &found, &found.name)?;
+        self.refuse_captured(&desc)
     }
 
     /// COMMENT ON FUNCTION and its like.
@@ -679,7 +678,7 @@ impl<E: Engine> Session<E> {
             let what = format!("{by} would not mean the same: it names {}", self.signature_of(desc));
             SqlError::unsupported(what).hint("Drop it, make the change, and make it again.")
         };
-        if let Some(user) = self.kept_calls(desc)?.first() {
+        if let Some((_, user)) = self.kept_calls(desc)?.first() {
             return Err(refused(user));
         }
         for table in self.state.catalog.tables() {

@@ -191,11 +191,19 @@ impl<E: Engine> Session<E> {
         for desc in &extensions {
             cascaded.extend(self.remove_extension(desc)?.into_iter().map(|(user, _)| user));
         }
+        // what calls them goes first, as far as it is in the schema, too
+        let mut called = Vec::new();
         for routine in &routines {
-            self.drop_routine(routine, true, cascaded)?;
+            match self.kept_calls(routine)?.is_empty() {
+                true => self.drop_routine(routine, true, cascaded)?,
+                false => called.push(routine),
+            }
         }
         for relation in &relations {
             self.drop_relation(relation, &together, true, cascaded)?;
+        }
+        for routine in called {
+            self.drop_routine(routine, true, cascaded)?;
         }
         for own in &types {
             self.drop_type(own, true, cascaded)?;

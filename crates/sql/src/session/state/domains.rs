@@ -1,10 +1,12 @@
 //! What domains demand of values that come from elsewhere than a statement's expressions: a routine's variables.
 
 use super::SessionState;
+use crate::compiled::{Action, Held};
+use crate::session::compile::compiled;
 use scaledb_engine::Engine;
 use scaledb_planner::bind::{Binder, Bound, Output, Typed};
 use scaledb_planner::plan::expr::Expr;
-use scaledb_planner::plan::{Kind, Node, Plan};
+use scaledb_planner::plan::{Kind, Node};
 use scaledb_types::{Context, Env, Result, Type};
 use std::sync::Arc;
 
@@ -16,7 +18,7 @@ impl<E: Engine> SessionState<E> {
     ///
     /// # Errors
     /// What is wrong with the conditions.
-    pub(super) fn domain(&self, env: &Env, ty: Type) -> Result<Arc<Plan>> {
+    pub(in crate::session) fn domain(&self, env: &Env, ty: Type) -> Result<Held> {
         if let Some(known) = self.domains.borrow().get(&ty) {
             return Ok(known.clone());
         }
@@ -25,12 +27,15 @@ impl<E: Engine> SessionState<E> {
         let Typed { expr, ty } = binder.coerce(value, ty, Context::Assignment)?;
         let output = Output { name: String::new(), expr, ty, origin: (0, 0) };
         let (plan, _) = binder.finish(Bound::new(Node::Result, vec![output]), Kind::Select, false);
-        let plan = Arc::new(plan);
+        let number = self.running.get();
+        let version = self.catalog.version;
+        let made = compiled("", number, 0, Action::Plan(plan), Vec::new(), None, version);
+        let held = Held::new(Arc::new(made));
         let mut domains = self.domains.borrow_mut();
         if domains.len() >= MAX_DOMAINS {
             domains.clear();
         }
-        domains.insert(ty, plan.clone());
-        Ok(plan)
+        domains.insert(ty, held.clone());
+        Ok(held)
     }
 }

@@ -3,7 +3,7 @@
 use super::SessionState;
 use super::locks::give_room;
 use crate::api::Severity;
-use crate::compiled::Compiled;
+use crate::compiled::{Compiled, Held};
 use crate::exec::context::{Host, HostMark};
 use crate::exec::measure::Measures;
 use crate::explain::{Summary, describe};
@@ -261,7 +261,7 @@ impl<E: Engine> Host for SessionState<E> {
         self.compile_piece(env, piece)
     }
 
-    fn domain(&self, env: &Env, ty: Type) -> Result<Arc<Plan>> {
+    fn domain(&self, env: &Env, ty: Type) -> Result<Held> {
         SessionState::domain(self, env, ty)
     }
 

@@ -19,6 +19,8 @@ impl<E: Engine> SessionState<E> {
     /// # Errors
     /// What is wrong with its body.
     pub(super) fn loaded(&self, desc: &Arc<RoutineDesc>, table: Option<u32>) -> Result<Arc<Loaded>> {
+        // what foreign keys set calls some that no plan has noted
+        self.used.note(desc.oid);
         let key = (desc.oid, table.unwrap_or(0));
         if let Some(known) = self.routines.borrow().get(&key) {
             return Ok(known.clone());
