@@ -44,6 +44,7 @@ pub use extensions::ExtensionDesc;
 pub use grants::{GrantError, with_owner};
 pub use materialized::MaterializedDesc;
 pub use routine::{
+    Instance,
     Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TriggerDesc, TriggerEvents,
     TriggerTiming, Volatility,
 };

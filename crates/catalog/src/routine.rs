@@ -1,6 +1,7 @@
 //! Descriptors of functions, procedures and triggers.
 
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Whether a routine is called in expressions, or by CALL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,17 +77,19 @@ pub enum ParameterMode {
     InOut,
     /// A column of `RETURNS TABLE`.
     Table,
+    /// `VARIADIC`: an array of the arguments that are left.
+    Variadic,
 }
 
 impl ParameterMode {
     /// Whether callers give it a value.
     pub fn is_given(self) -> bool {
-        matches!(self, Self::In | Self::InOut)
+        matches!(self, Self::In | Self::InOut | Self::Variadic)
     }
 
     /// Whether callers get its value.
     pub fn is_returned(self) -> bool {
-        !matches!(self, Self::In)
+        !matches!(self, Self::In | Self::Variadic)
     }
 }
 
@@ -116,6 +119,17 @@ pub enum Returned {
     Parameters,
     /// A row of the table of this oid.
     Row(u32),
+    /// A row of whatever columns it has: the call says which they are, or nothing does.
+    Record,
+}
+
+/// What a call says of a routine that leaves it to calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Instance {
+    /// The oids of the types that polymorphic parameters have, in the order of all parameters.
+    pub types: Vec<u32>,
+    /// The columns of what returns records: names, oids of types, modifiers.
+    pub columns: Vec<(String, u32, i32)>,
 }
 
 /// A function or a procedure.
@@ -150,6 +164,9 @@ pub struct RoutineDesc {
     pub settings: Vec<(String, String)>,
     /// What COMMENT ON has said.
     pub comment: Option<String>,
+    /// What a call makes of it: nothing in the catalog.
+    #[serde(skip)]
+    pub instance: Option<Arc<Instance>>,
 }
 
 impl RoutineDesc {
@@ -157,6 +174,11 @@ impl RoutineDesc {
     #[must_use]
     pub fn may_write(&self) -> bool {
         self.volatility == Volatility::Volatile && self.language != Language::C
+    }
+
+    /// The parameter that takes all arguments that are left.
+    pub fn variadic(&self) -> Option<&ParameterDesc> {
+        self.parameters.iter().find(|parameter| parameter.mode == ParameterMode::Variadic)
     }
 
     /// The parameters that callers give values.

@@ -455,7 +455,7 @@ fn mode_of(at: &mut Cursor<'_>) -> Result<Option<ParameterMode>> {
     } else if at.accept("out") {
         Some(ParameterMode::Out)
     } else if at.accept("variadic") {
-        return Err(SqlError::unsupported("VARIADIC parameters are not supported"));
+        Some(ParameterMode::Variadic)
     } else {
         None
     })

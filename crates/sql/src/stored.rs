@@ -150,6 +150,7 @@ fn is_shared(ty: Type) -> bool {
         | Base::Unknown
         | Base::Void
         | Base::Record
+        | Base::Polymorphic(_)
         | Base::Range(_)
         | Base::Enum(_) => false,
     }
@@ -211,6 +212,7 @@ mod tests {
             | Base::Unknown
             | Base::Void
             | Base::Record
+            | Base::Polymorphic(_)
             | Base::Enum(_) => {
                 return None;
             }

@@ -157,6 +157,10 @@ impl Value {
             Base::Range(range) => Self::Range(Arc::new(Range::from_binary(bytes, range)?)),
             Base::Enum(definition) => Self::Enum(definition.value(utf8(bytes)?)?),
             Base::Void => Self::Null,
+            Base::Polymorphic(_) => {
+                let what = format!("cannot accept a value of type {}", ty.sql_name());
+                return Err(SqlError::unsupported(what));
+            }
             Base::Record => {
                 return Err(SqlError::unsupported("input of anonymous composite types is not implemented"));
             }

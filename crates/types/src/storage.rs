@@ -166,16 +166,22 @@ impl Type {
             | Base::Regprocedure
             | Base::Enum(_) => Storage::Int8,
             Base::Numeric | Base::Bytea | Base::Jsonb | Base::Range(_) => Storage::Bytes,
-            Base::Int2vector | Base::Oidvector | Base::Void | Base::Record => Storage::Bytes,
+            Base::Int2vector | Base::Oidvector | Base::Void | Base::Record | Base::Polymorphic(_) => {
+                Storage::Bytes
+            }
         }
     }
 
     /// What an index on a column of this type has as its key.
     pub fn key_form(self) -> KeyForm {
         match self.base {
-            Base::Json | Base::Jsonpath | Base::Void | Base::Record | Base::Unknown | Base::Xid => {
-                KeyForm::None
-            }
+            Base::Json
+            | Base::Jsonpath
+            | Base::Void
+            | Base::Record
+            | Base::Unknown
+            | Base::Xid
+            | Base::Polymorphic(_) => KeyForm::None,
             _ if self.array => KeyForm::Separate,
             Base::Numeric if self.precision_scale().is_none() => KeyForm::Separate,
             Base::Interval | Base::Jsonb | Base::Int2vector | Base::Oidvector => KeyForm::Separate,

@@ -339,6 +339,10 @@ impl Value {
             Base::Range(range) => Self::Range(Arc::new(Range::parse(text, range, env)?)),
             Base::Enum(definition) => Self::Enum(definition.value(text)?),
             Base::Void => Self::Null,
+            Base::Polymorphic(_) => {
+                let what = format!("cannot accept a value of type {}", ty.sql_name());
+                return Err(SqlError::unsupported(what));
+            }
             Base::Record => {
                 return Err(SqlError::unsupported("input of anonymous composite types is not implemented"));
             }

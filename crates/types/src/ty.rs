@@ -3,6 +3,7 @@
 use crate::domains::DomainType;
 use crate::enums::EnumType;
 use crate::error::{Result, SqlError, SqlState};
+use crate::polymorphic::Polymorphic;
 use crate::range::RangeType;
 use std::fmt;
 
@@ -58,6 +59,8 @@ pub enum Base {
     Void,
     /// A row of anything.
     Record,
+    /// What a call says: of parameters and results of routines only.
+    Polymorphic(Polymorphic),
     /// The values between two bounds.
     Range(RangeType),
     /// A type that CREATE TYPE .. AS ENUM has made.
@@ -131,6 +134,7 @@ macro_rules! rows {
                         preferred: $preferred,
                     },)*
                     Self::Range(range) => range.row(),
+                    Self::Polymorphic(ty) => ty.row(),
                     Self::Enum(definition) => definition.row(),
                 }
             }
@@ -408,9 +412,10 @@ impl Type {
         if oid == 0 {
             return None;
         }
-        Base::all().find_map(|base| match base.row() {
+        let all = Base::all().chain(Polymorphic::ALL.map(Base::Polymorphic));
+        all.into_iter().find_map(|base| match base.row() {
             row if oid == row.oid => Some(Self::of(base)),
-            row if oid == row.array => Some(Self::array_of(base)),
+            row if oid == row.array && row.array != 0 => Some(Self::array_of(base)),
             _ => None,
         })
     }
@@ -626,7 +631,8 @@ impl Type {
     /// The type that `pg_type.typname` means: `"char"` is the one-byte type here.
     pub fn by_typname(name: &str) -> Option<Self> {
         let (name, array) = name.strip_prefix('_').map_or((name, false), |name| (name, true));
-        let base = Base::all().find(|base| base.row().name == name)?;
+        let mut all = Base::all().chain(Polymorphic::ALL.map(Base::Polymorphic));
+        let base = all.find(|base| base.row().name == name)?;
         (!array || base.row().array != 0).then_some(Self { base, array, typmod: -1, domain: None })
     }
 

@@ -616,7 +616,7 @@ impl Binder<'_> {
             return self.rows_from(args, alias, ordinality);
         }
         if self.names_routine(name)
-            && let Some((call, result)) = self.routine_rows(name, args)?
+            && let Some((call, result)) = self.routine_rows(name, args, (alias, ordinality))?
         {
             let (_, name) = split(name)?;
             return self.rows_of_function(&name, call, result, alias, ordinality);

@@ -1,23 +1,31 @@
 //! Calls of functions and procedures that somebody has written.
 
 use super::names::{Naming, fold, own_schema, split};
+use super::variadic::spread;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{ScalarFn, SessionFn, SetFn, is_aggregate, returns_set};
 use crate::plan::SetCall;
 use crate::plan::expr::Expr;
 use crate::plan::routine::{Fields, has_columns, result_columns, value_type};
 use crate::plan::window::OwnFn;
-use scaledb_catalog::{Language, PUBLIC, Returned, RoutineDesc, RoutineKind};
+use scaledb_catalog::{Instance, Language, PUBLIC, ParameterMode, Returned, RoutineDesc, RoutineKind};
 use scaledb_types::cast::{Context, find_cast};
 use scaledb_types::func::{Param, Resolved, functions_named};
+use scaledb_types::polymorphic::{Inferred, Polymorphic};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
-use sqlparser::ast::{Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName};
+use sqlparser::ast::{
+    Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, TableAlias,
+    TableAliasColumnDef,
+};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Arguments as they were given: the first ones by their places, the others by names.
 struct Given {
     placed: Vec<Typed>,
     named: Vec<(String, Typed)>,
+    /// Whether the last one is an array for a VARIADIC parameter.
+    spread: bool,
 }
 
 /// How a routine takes arguments.
@@ -25,6 +33,10 @@ struct Match {
     desc: Arc<RoutineDesc>,
     /// For each of its parameters that take arguments, the argument's number; none for a default.
     order: Vec<Option<usize>>,
+    /// The arguments that are left for a VARIADIC parameter, which is the last one.
+    rest: Option<Range<usize>>,
+    /// What its polymorphic parameters are.
+    inferred: Option<Inferred>,
     /// How many arguments have the very type of their parameters.
     exact: usize,
     /// How many arguments without a type become text.
@@ -94,6 +106,15 @@ impl Binder<'_> {
         matches.retain(|found| Some(found.exact) == best);
         let first = matches.iter().map(|found| found.place).min();
         matches.retain(|found| Some(found.place) == first);
+        // one that has a parameter for each argument is meant rather than one that takes any number of them
+        let spreads = |found: &&Match| found.rest.is_some();
+        if matches.len() > 1 && matches.iter().any(|found| !spreads(&found)) {
+            let alike = |found: &Match| matches.iter().any(|other| !spreads(&other) && other.types == found.types);
+            let keep: Vec<bool> =
+                matches.iter().map(|found| found.rest.is_none() || !alike(found)).collect();
+            let mut keep = keep.into_iter();
+            matches.retain(|_| keep.next().unwrap_or(true));
+        }
         // one that needs no defaults is meant rather than one that does, unless they take the arguments alike
         let alike = |found: &Match| matches.iter().filter(|other| other.types == found.types).count() > 1;
         let whole = |found: &&Match| found.order.iter().all(Option::is_some);
@@ -115,7 +136,7 @@ impl Binder<'_> {
             );
             return Err(SqlError::new(SqlState::AMBIGUOUS_FUNCTION, what).hint(hint));
         }
-        let Some(Match { desc, order, .. }) = matches.pop() else { return Ok(None) };
+        let Some(Match { desc, order, rest, inferred, .. }) = matches.pop() else { return Ok(None) };
         if desc.kind != kind {
             let what = match kind {
                 RoutineKind::Function => format!("{} is a procedure", shown()),
@@ -135,6 +156,10 @@ impl Binder<'_> {
         self.calls_routine(&desc.schema, desc.oid);
         let args: Vec<Typed> =
             given.placed.into_iter().chain(given.named.into_iter().map(|(_, arg)| arg)).collect();
+        let desc = match &inferred {
+            Some(inferred) => self.instance_of(&desc, inferred)?,
+            None => desc,
+        };
         let mut exprs = Vec::with_capacity(order.len());
         for (parameter, from) in desc.named().zip(order) {
             // an argument for a parameter that is returned only says which variable gets it
@@ -143,6 +168,15 @@ impl Binder<'_> {
                 continue;
             }
             let to = self.type_of_parameter(parameter.type_oid)?;
+            if let (ParameterMode::Variadic, Some(rest)) = (parameter.mode, &rest) {
+                let element = to.element().unwrap_or(to);
+                let mut list = Vec::with_capacity(rest.len());
+                for arg in &args[rest.clone()] {
+                    list.push(self.coerce(arg.clone(), element, Context::Implicit)?.expr);
+                }
+                exprs.push(Expr::Array(element.plain(), list));
+                continue;
+            }
             let arg = match from {
                 Some(at) => self.coerce(args[at].clone(), to, Context::Implicit)?,
                 None => {
@@ -188,8 +222,14 @@ impl Binder<'_> {
     }
 
     fn given_args(&mut self, list: &[FunctionArg]) -> Result<Given> {
-        let mut given = Given { placed: Vec::new(), named: Vec::new() };
+        let mut given = Given { placed: Vec::new(), named: Vec::new(), spread: false };
         for arg in list {
+            if let Some(array) = spread(arg) {
+                let typed = self.expr(array)?;
+                given.placed.push(typed);
+                given.spread = true;
+                continue;
+            }
             match arg {
                 FunctionArg::Named { name, arg: FunctionArgExpr::Expr(ast), .. } => {
                     let name = fold(name);
@@ -221,38 +261,138 @@ impl Binder<'_> {
         let mut order = vec![None; parameters.len()];
         let types: Vec<Type> =
             given.placed.iter().chain(given.named.iter().map(|(_, arg)| arg)).map(|arg| arg.ty).collect();
-        for at in 0..given.placed.len() {
+        let last = parameters.len().checked_sub(1);
+        let takes_rest = last.filter(|at| parameters[*at].mode == ParameterMode::Variadic);
+        if given.spread && takes_rest != given.placed.len().checked_sub(1) {
+            return None;
+        }
+        // without VARIADIC in the call, what is left makes an array
+        let rest = match takes_rest {
+            Some(at) if !given.spread && given.placed.len() > at => Some(at..given.placed.len()),
+            _ => None,
+        };
+        for at in 0..rest.as_ref().map_or(given.placed.len(), |rest| rest.start) {
             *order.get_mut(at)? = Some(at);
         }
         for (number, (name, _)) in given.named.iter().enumerate() {
             let at = parameters.iter().position(|parameter| parameter.name == *name)?;
-            if order[at].is_some() {
+            // the arguments of one that takes any number of them have no name
+            if order[at].is_some() || takes_rest == Some(at) {
                 return None;
             }
             order[at] = Some(given.placed.len() + number);
         }
         let (mut exact, mut texts) = (0, 0);
-        for (parameter, from) in parameters.iter().zip(&order) {
-            match from {
-                None => drop(parameter.default.as_ref()?),
-                Some(at) => {
-                    let to = self.catalog.type_of_oid(parameter.type_oid)?;
-                    let from = types[*at];
-                    texts += usize::from(from.base == Base::Unknown && to.is_text());
-                    if from.same(to) && from.domain == to.domain {
-                        exact += 1;
-                    } else if from.base == Base::Record
-                        || from.base != Base::Unknown && find_cast(from, to, Context::Implicit).is_none()
-                    {
-                        return None;
-                    }
+        let mut open = Vec::new();
+        let mut wanted: Vec<u32> = vec![0; types.len()];
+        for (at, (parameter, from)) in parameters.iter().zip(&order).enumerate() {
+            let to = self.catalog.type_of_oid(parameter.type_oid)?;
+            let polymorphic = Polymorphic::of_type(to);
+            let (to, polymorphic, numbers) = match (from, &rest) {
+                (Some(from), _) => (to, polymorphic, *from..*from + 1),
+                (None, Some(rest)) if takes_rest == Some(at) => {
+                    (to.element().unwrap_or(to), polymorphic.and_then(Polymorphic::element), rest.clone())
+                }
+                (None, _) => {
+                    parameter.default.as_ref()?;
+                    continue;
+                }
+            };
+            for number in numbers {
+                let from = types[number];
+                wanted[number] = polymorphic.map_or(to, |ty| Type::of(Base::Polymorphic(ty))).oid();
+                if let Some(polymorphic) = polymorphic {
+                    open.push((polymorphic, from));
+                    continue;
+                }
+                texts += usize::from(from.base == Base::Unknown && to.is_text());
+                if from.same(to) && from.domain == to.domain {
+                    exact += 1;
+                } else if from.base == Base::Record
+                    || from.base != Base::Unknown && find_cast(from, to, Context::Implicit).is_none()
+                {
+                    return None;
                 }
             }
         }
-        let of_argument = |number: usize| order.iter().position(|from| *from == Some(number));
-        let types = (0..types.len()).filter_map(|number| Some(parameters[of_argument(number)?].type_oid));
-        let types = types.collect();
-        Some(Match { desc, order, exact, texts, place, types })
+        let inferred = match desc.parameters.iter().any(|parameter| is_polymorphic(parameter.type_oid)) {
+            true => Some(Inferred::of_call(&open)?),
+            false => None,
+        };
+        Some(Match { desc, order, rest, inferred, exact, texts, place, types: wanted })
+    }
+
+    /// A polymorphic routine as a call has it.
+    ///
+    /// # Errors
+    /// 42804 if nothing says what its types are.
+    fn instance_of(&mut self, desc: &Arc<RoutineDesc>, inferred: &Inferred) -> Result<Arc<RoutineDesc>> {
+        let mut made = (**desc).clone();
+        let mut resolve = |oid: u32| -> Result<u32> {
+            let ty = self.catalog.type_of_oid(oid).and_then(Polymorphic::of_type);
+            let Some(ty) = ty else { return Ok(oid) };
+            let resolved = inferred.resolve(ty)?;
+            self.depend_on(resolved);
+            Ok(resolved.oid())
+        };
+        for parameter in &mut made.parameters {
+            parameter.type_oid = resolve(parameter.type_oid)?;
+        }
+        if let Returned::Value(oid) = &mut made.returns {
+            *oid = resolve(*oid)?;
+        }
+        let types = made.parameters.iter().map(|parameter| parameter.type_oid).collect();
+        made.instance = Some(Arc::new(Instance { types, columns: Vec::new() }));
+        Ok(Arc::new(made))
+    }
+
+    /// The columns that a list of definitions in FROM gives a function that returns records.
+    ///
+    /// # Errors
+    /// 42601 if there is none, or one for a function that says itself what it returns; 42701.
+    fn defined_columns(
+        &mut self,
+        desc: Arc<RoutineDesc>,
+        alias: Option<&TableAlias>,
+        ordinality: bool,
+    ) -> Result<Arc<RoutineDesc>> {
+        let defined = |column: &TableAliasColumnDef| column.data_type.is_some();
+        let list = alias.map(|alias| alias.columns.as_slice()).unwrap_or_default();
+        let has_list = !list.is_empty() && list.iter().all(defined);
+        let syntax = |what: &'static str| Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        if desc.returns != Returned::Record {
+            return match list.iter().any(defined) {
+                false => Ok(desc),
+                true if has_columns(&desc) => {
+                    syntax("a column definition list is redundant for a function with OUT parameters")
+                }
+                true => syntax("a column definition list is only allowed for functions returning \"record\""),
+            };
+        }
+        if !has_list {
+            return syntax("a column definition list is required for functions returning \"record\"");
+        }
+        if ordinality {
+            return syntax("WITH ORDINALITY cannot be used with a column definition list");
+        }
+        let mut columns: Vec<(String, u32, i32)> = Vec::with_capacity(list.len());
+        for definition in list {
+            let Some(ast) = &definition.data_type else { continue };
+            let (ty, name) = (self.data_type(ast)?, fold(&definition.name));
+            if columns.iter().any(|(known, ..)| *known == name) {
+                let what = format!("column name \"{name}\" specified more than once");
+                return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+            }
+            if matches!(ty.base, Base::Unknown | Base::Void | Base::Record | Base::Polymorphic(_)) {
+                let what = format!("column \"{name}\" has pseudo-type {}", ty.sql_name());
+                return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
+            }
+            columns.push((name, ty.oid(), ty.modifier()));
+        }
+        let mut made = (*desc).clone();
+        let types = made.instance.as_ref().map(|instance| instance.types.clone()).unwrap_or_default();
+        made.instance = Some(Arc::new(Instance { types, columns }));
+        Ok(Arc::new(made))
     }
 
     /// A call of a function in an expression, if a routine takes the arguments. One of the system is meant first,
@@ -307,17 +447,19 @@ impl Binder<'_> {
     }
 
     /// A call of a function in FROM, if a routine takes the arguments: the call, and its columns. One without a name
-    /// is called as the function.
+    /// is called as the function. What returns records has the columns that the alias defines.
     ///
     /// # Errors
-    /// As [`Binder::routine_call`].
+    /// As [`Binder::routine_call`]; 42601.
     pub(super) fn routine_rows(
         &mut self,
         name: &ObjectName,
         list: &[FunctionArg],
+        (alias, ordinality): (Option<&TableAlias>, bool),
     ) -> Result<Option<(SetCall, Fields)>> {
         let found = self.routine_call(name, list, RoutineKind::Function, false)?;
         let Some((desc, args)) = found else { return Ok(None) };
+        let desc = self.defined_columns(desc, alias, ordinality)?;
         self.calls |= desc.may_write();
         let mut columns = result_columns(self.catalog, &desc)?;
         if columns.is_empty() {
@@ -379,6 +521,11 @@ fn native_call(desc: &RoutineDesc, args: Vec<Expr>, ty: Type) -> Result<Typed> {
     let args_as = params.filter_map(|param| if let Param::Type(ty) = param { Some(*ty) } else { None });
     let resolved = Resolved { function: &native.function, args: args_as.collect(), result: ty };
     Ok(Typed::new(Expr::Call(Box::new((ScalarFn::new(resolved), args))), ty))
+}
+
+/// Whether a type is one that calls decide.
+fn is_polymorphic(oid: u32) -> bool {
+    Type::from_oid(oid).is_some_and(|ty| Polymorphic::of_type(ty).is_some())
 }
 
 /// Whether the system has a function of a name that takes arguments of these very types.

@@ -10,7 +10,7 @@ use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{Expr as Ast, FunctionArg, FunctionArgExpr};
 
 /// The array of a VARIADIC argument.
-fn spread(arg: &FunctionArg) -> Option<&Ast> {
+pub(super) fn spread(arg: &FunctionArg) -> Option<&Ast> {
     match arg {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(Ast::Prefixed { prefix, value })) => {
             (prefix.quote_style.is_none() && prefix.value == VARIADIC).then_some(&**value)

@@ -520,7 +520,7 @@ impl Expr {
             }
             (Self::Routine(a), Self::Routine(b)) => {
                 let steady = own.volatile || a.0.volatility != Volatility::Volatile;
-                let same = a.0.oid == b.0.oid && steady;
+                let same = a.0.oid == b.0.oid && a.0.instance == b.0.instance && steady;
                 same && same_all(&a.1, &b.1, own)
             }
             (Self::Session(a), Self::Session(b)) => {

@@ -41,6 +41,15 @@ pub fn result_columns(catalog: &Catalog, desc: &RoutineDesc) -> Result<Fields> {
                 })
                 .collect()
         }
+        Returned::Record => match &desc.instance {
+            Some(instance) if !instance.columns.is_empty() => {
+                let columns = instance.columns.iter();
+                columns
+                    .map(|(name, oid, typmod)| Ok((name.clone(), type_of(*oid)?.with_typmod(*typmod))))
+                    .collect()
+            }
+            _ => Ok(vec![(String::new(), Type::RECORD)]),
+        },
         Returned::Row(oid) => {
             let table = catalog.table(oid).ok_or_else(|| {
                 SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation with OID {oid} does not exist"))
@@ -52,7 +61,11 @@ pub fn result_columns(catalog: &Catalog, desc: &RoutineDesc) -> Result<Fields> {
 
 /// Whether what a routine returns has several columns.
 pub fn has_columns(desc: &RoutineDesc) -> bool {
-    matches!(desc.returns, Returned::Parameters | Returned::Row(_))
+    match desc.returns {
+        Returned::Parameters | Returned::Row(_) => true,
+        Returned::Record => desc.instance.as_ref().is_some_and(|instance| !instance.columns.is_empty()),
+        Returned::Nothing | Returned::Trigger | Returned::Value(_) => false,
+    }
 }
 
 /// The type of the value that a function returns.

@@ -15,7 +15,7 @@ use scaledb_types::array::MAX_DIMENSIONS;
 use scaledb_types::func::Interrupt;
 use scaledb_types::func::assign::set_element;
 use scaledb_types::row_weight;
-use scaledb_types::{Base, Record, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Base, Context, Record, Result, SqlError, SqlState, Type, Value, find_cast};
 use std::sync::Arc;
 
 /// Rows, kept.
@@ -398,8 +398,12 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             _ => return Err(not_composite()),
         };
         if record.values().len() != fields.len() {
-            return Err(wrong_shape(record.values().len(), fields.len()));
+            return Err(match self.loaded.exact {
+                true => wrong_record(record.values().len(), fields.len()),
+                false => wrong_shape(record.values().len(), fields.len()),
+            });
         }
+        self.check_exact(record.each().map(|(_, ty, _)| ty), fields)?;
         let mut row = Vec::with_capacity(fields.len());
         for ((_, from, value), (_, to)) in record.each().zip(fields) {
             let value = value.clone();
@@ -742,6 +746,10 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                     let value = self.frame.values[at].clone();
                     if from == ty { Ok(value) } else { self.runner.convert(value, from, ty) }
                 }
+                _ if ty.same(Type::RECORD) => match self.frame.row(self.loaded, *variable)? {
+                    Some((at, fields)) => record_of(&fields, self.frame.row_values(at, &fields)),
+                    None => Err(not_composite()),
+                },
                 _ => {
                     let what = "cannot return a row from a function that returns a value";
                     Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what))
@@ -754,8 +762,12 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     fn row_as(&mut self, variable: VariableId, fields: &Fields) -> Result<Option<Vec<Value>>> {
         let Some((at, own)) = self.frame.row(self.loaded, variable)? else { return Err(not_composite()) };
         if own.len() != fields.len() {
-            return Err(wrong_shape(own.len(), fields.len()));
+            return Err(match self.loaded.exact {
+                true => wrong_record(own.len(), fields.len()),
+                false => wrong_shape(own.len(), fields.len()),
+            });
         }
+        self.check_exact(own.iter().map(|(_, ty)| *ty), fields)?;
         let mut row = Vec::with_capacity(fields.len());
         for (number, ((_, from), (_, to))) in own.iter().zip(fields).enumerate() {
             let value = self.frame.values[at + number].clone();
@@ -795,7 +807,13 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
 
     /// RETURN QUERY.
     fn return_query(&mut self, query: &'l Query) -> Result<()> {
-        let (rows, fields) = self.rows_of(query)?;
+        let (mut rows, mut fields) = self.rows_of(query)?;
+        if self.packs(&fields) {
+            for row in &mut rows {
+                *row = Box::new([record_of(&fields, std::mem::take(row).into_vec())?]);
+            }
+            fields = Arc::new(vec![(String::new(), Type::RECORD)]);
+        }
         let wanted: Vec<Type> = match &self.loaded.returns {
             Returns::Value(ty, _) => vec![*ty],
             Returns::Row(fields, _) => fields.iter().map(|(_, ty)| *ty).collect(),
@@ -806,6 +824,13 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         }
         // a body in SQL is looser than one in PL/pgSQL
         let strict = !self.loaded.is_sql;
+        let becomes = |from: Type, to: Type| {
+            from.base == Base::Unknown || from.same(to) || find_cast(from, to, Context::Assignment).is_some()
+        };
+        if self.loaded.exact && !strict && !fields.iter().zip(&wanted).all(|((_, from), to)| becomes(*from, *to)) {
+            let what = "return type mismatch in function declared to return record";
+            return Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what));
+        }
         for (number, ((_, from), to)) in fields.iter().zip(&wanted).enumerate() {
             let alike = from.plain().same(to.plain()) && from.domain == to.domain;
             if strict && !alike && from.base != Base::Unknown {
@@ -837,8 +862,14 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     fn return_first(&mut self, sql: &'l Sql) -> Result<()> {
         let planned = self.planned(sql, Wanted::Statement)?;
         let Ran { rows, .. } = self.runner.run(&planned.held, &self.frame.values, 1)?;
-        let row = rows.into_iter().next().map(<[Value]>::into_vec);
-        let fields = planned.fields.clone();
+        let mut row = rows.into_iter().next().map(<[Value]>::into_vec);
+        let mut fields = planned.fields.clone();
+        if self.packs(&fields) {
+            if let Some(values) = row.take() {
+                row = Some(vec![record_of(&fields, values)?]);
+            }
+            fields = Arc::new(vec![(String::new(), Type::RECORD)]);
+        }
         let mismatch = || {
             let what = "return type mismatch in function declared to return another type";
             SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what)
@@ -849,7 +880,12 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             Returns::Row(fields, _) => fields.iter().map(|(_, ty)| *ty).collect(),
             Returns::Nothing | Returns::Trigger(_) => return Ok(()),
         };
-        if fields.len() != wanted.len() {
+        let becomes = |from: Type, to: Type| {
+            from.base == Base::Unknown || from.same(to) || find_cast(from, to, Context::Assignment).is_some()
+        };
+        let fits = !self.loaded.exact
+            || fields.iter().zip(&wanted).all(|((_, from), to)| becomes(*from, *to));
+        if fields.len() != wanted.len() || !fits {
             return Err(mismatch());
         }
         let mut converted = None;
@@ -870,6 +906,31 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             }
             _ => Finished::Row(converted),
         });
+        Ok(())
+    }
+
+    /// Whether rows of these fields become records: nobody has said what columns there are.
+    fn packs(&self, fields: &Fields) -> bool {
+        let record = matches!(self.loaded.returns, Returns::Value(ty, None) if ty.same(Type::RECORD));
+        record && self.loaded.exact && !matches!(fields[..], [(_, ty)] if ty.same(Type::RECORD))
+    }
+
+    /// 42804 for a row that has not the very types that the caller wants.
+    fn check_exact(&self, own: impl Iterator<Item = Type>, fields: &Fields) -> Result<()> {
+        if !self.loaded.exact {
+            return Ok(());
+        }
+        for (number, (from, (_, to))) in (1..).zip(own.zip(fields)) {
+            if from.plain() != to.plain() && from.base != Base::Unknown {
+                let what = "returned record type does not match expected record type";
+                let detail = format!(
+                    "Returned type {} does not match expected type {} in column {number}.",
+                    from.sql_name(),
+                    to.sql_name()
+                );
+                return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what).detail(detail));
+            }
+        }
         Ok(())
     }
 
@@ -940,6 +1001,22 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
 fn not_composite() -> SqlError {
     let what = "cannot return non-composite value from function returning composite type";
     SqlError::new(SqlState::DATATYPE_MISMATCH, what)
+}
+
+/// A record of these fields.
+fn record_of(fields: &Fields, values: Vec<Value>) -> Result<Value> {
+    let (names, types) = fields.iter().cloned().unzip();
+    let fields = Arc::new(scaledb_types::Fields { names, types });
+    Ok(Value::Record(Arc::new(Record::new(fields, values)?)))
+}
+
+/// 42804 for a record of another number of columns.
+#[cold]
+fn wrong_record(returned: usize, expected: usize) -> SqlError {
+    let what = "returned record type does not match expected record type";
+    SqlError::new(SqlState::DATATYPE_MISMATCH, what).detail(format!(
+        "Number of returned columns ({returned}) does not match expected column count ({expected})."
+    ))
 }
 
 /// 42804 for a row of another number of columns.

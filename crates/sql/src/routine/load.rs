@@ -7,7 +7,7 @@ use scaledb_parse::plpgsql::{
 };
 use scaledb_planner::bind::names::{find_relation, parse_type};
 use scaledb_planner::plan::column_types;
-use scaledb_planner::plan::routine::{Fields, fields_of, result_columns};
+use scaledb_planner::plan::routine::{Fields, fields_of, has_columns, result_columns};
 use scaledb_sync::lock::Mutex;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use std::sync::Arc;
@@ -118,10 +118,17 @@ pub(crate) fn load(
         Returned::Value(oid) => Returns::Value(type_of(oid), returned.first().copied()),
         Returned::Parameters => Returns::Row(Arc::new(result_columns(catalog, desc)?), Some(returned)),
         Returned::Row(_) => Returns::Row(Arc::new(result_columns(catalog, desc)?), None),
+        Returned::Record => match has_columns(desc) {
+            true => Returns::Row(Arc::new(result_columns(catalog, desc)?), None),
+            false => Returns::Value(Type::RECORD, None),
+        },
     };
     let name_of = |oid: u32| type_of(oid).sql_name();
+    // errors name it as it was made, whatever a call has for its types
+    let declared = catalog.routine(desc.oid).map_or(desc, |declared| declared);
     finish(Loaded {
-        title: super::title(desc, &name_of),
+        title: super::title(declared, &name_of),
+        exact: desc.returns == Returned::Record,
         found: 0,
         program,
         places,
@@ -149,6 +156,7 @@ pub(crate) fn load_block(catalog: &Catalog, path: &[String], program: &Program) 
     let (places, width, records) = places(catalog, path, &mut program, None)?;
     finish(Loaded {
         title: "inline_code_block".to_owned(),
+        exact: false,
         found: 0,
         program,
         places,
@@ -177,6 +185,7 @@ pub(crate) fn load_condition(catalog: &Catalog, text: &str, table: &TableDesc) -
     note_rows(&mut places);
     finish(Loaded {
         title: String::new(),
+        exact: false,
         found: 0,
         program,
         places,

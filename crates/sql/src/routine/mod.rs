@@ -115,6 +115,9 @@ pub(crate) struct Loaded {
     pub(crate) arguments: usize,
     pub(crate) returns: Returns,
     pub(crate) set: bool,
+    /// Whether the columns of a row that it returns have the very types that the caller wants: it says nothing of
+    /// them itself.
+    pub(crate) exact: bool,
     /// Whether its body is in SQL, and not in PL/pgSQL.
     pub(crate) is_sql: bool,
     /// Whether its statements may write.

@@ -12,8 +12,8 @@ mod tables;
 mod used;
 
 use super::settings::Settings;
-use crate::api::{Notice, Severity};
 use crate::compiled::Held;
+use crate::api::{Notice, Severity};
 use crate::error::Statements;
 use crate::identity::Identity;
 use crate::memory::Reservation;
@@ -38,6 +38,9 @@ use std::sync::Arc;
 
 pub(crate) use tables::engine_def;
 use used::Used;
+
+/// What a routine is loaded for: its oid, the table whose triggers call it, and what the call says of it.
+type RoutineKey = (u32, u32, Option<Arc<scaledb_catalog::Instance>>);
 
 /// A session without its transaction.
 pub(crate) struct SessionState<E: Engine> {
@@ -70,7 +73,7 @@ pub(crate) struct SessionState<E: Engine> {
     /// What rings when there is something to hear; without it the session cannot LISTEN.
     pub(crate) bell: Option<Arc<dyn Bell>>,
     /// Routines that are ready to run, by their oids and that of the table whose triggers call them.
-    routines: RefCell<HashMap<(u32, u32), Arc<Loaded>>>,
+    routines: RefCell<HashMap<RoutineKey, Arc<Loaded>>>,
     /// What values become ones of domains by.
     domains: RefCell<HashMap<Type, Held>>,
     /// Whether a function that a statement has called has written something.

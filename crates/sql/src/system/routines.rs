@@ -29,6 +29,7 @@ fn parameters<'d>(
             (ParameterMode::In | ParameterMode::Table, _) => "",
             (ParameterMode::Out, _) => "OUT ",
             (ParameterMode::InOut, _) => "INOUT ",
+            (ParameterMode::Variadic, _) => "VARIADIC ",
         };
         let name =
             if parameter.name.is_empty() { String::new() } else { format!("{} ", quoted(&parameter.name)) };
@@ -63,7 +64,7 @@ pub(super) fn result(facts: &dyn Facts, desc: &RoutineDesc) -> Option<String> {
         Returned::Nothing => "void".to_owned(),
         Returned::Trigger => "trigger".to_owned(),
         Returned::Value(oid) => type_name(facts, oid),
-        Returned::Parameters => "record".to_owned(),
+        Returned::Parameters | Returned::Record => "record".to_owned(),
         Returned::Row(oid) => {
             let table = facts.catalog().table(oid);
             table.map_or_else(|| "???".to_owned(), |table| seen(facts, &table.schema, &table.name))

@@ -133,6 +133,8 @@ fn of_base(base: Base) -> TypeFunctions {
         Base::Record => {
             [(2_290, "record_in"), (2_291, "record_out"), (2_402, "record_recv"), (2_403, "record_send")]
         }
+        // nothing calls them
+        Base::Polymorphic(_) => [(0, "-"), (0, "-"), (0, "-"), (0, "-")],
         Base::Range(_) => RANGE,
         Base::Enum(_) => ENUM,
     }

@@ -30,6 +30,7 @@ mod merge;
 mod messages;
 mod notifications;
 mod partial;
+mod polymorphic;
 mod random;
 mod roles;
 mod routines;

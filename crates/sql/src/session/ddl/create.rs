@@ -192,7 +192,7 @@ impl<E: Engine> Session<E> {
         }
         not_of_system(&name)?;
         let ty = self.data_type(&column.data_type)?;
-        if matches!(ty.base, Base::Unknown | Base::Void | Base::Record) {
+        if matches!(ty.base, Base::Unknown | Base::Void | Base::Record | Base::Polymorphic(_)) {
             return Err(pseudo_type(&name, ty));
         }
         let mut described = ColumnDesc {

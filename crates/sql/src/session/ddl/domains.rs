@@ -63,7 +63,7 @@ impl<E: Engine> Session<E> {
             return Err(no_schema(&of_schema));
         }
         let base = parse_type(catalog, path, of)?;
-        if matches!(base.base, Base::Unknown | Base::Void | Base::Record) {
+        if matches!(base.base, Base::Unknown | Base::Void | Base::Record | Base::Polymorphic(_)) {
             let what = format!("\"{}\" is not a valid base type for a domain", base.name());
             return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
         }

@@ -47,7 +47,7 @@ impl<E: Engine> Session<E> {
         let name = name_of_key(expr);
         let ty = match typed.ty.base {
             Base::Unknown => Type::TEXT,
-            Base::Void | Base::Record => {
+            Base::Void | Base::Record | Base::Polymorphic(_) => {
                 let what = format!("column \"{name}\" has pseudo-type {}", typed.ty.sql_name());
                 return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
             }

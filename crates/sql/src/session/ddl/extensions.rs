@@ -120,6 +120,7 @@ impl<E: Engine> Session<E> {
             security_definer: false,
             settings: Vec::new(),
             comment: None,
+            instance: None,
         };
         if self.state.catalog.routines_named(&desc.name).any(|other| other.has_signature_of(&desc)) {
             let what = format!("function \"{}\" already exists with same argument types", desc.name);

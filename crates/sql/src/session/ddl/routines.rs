@@ -16,6 +16,7 @@ use scaledb_parse::routine::{
 use scaledb_planner::bind::names::{
     find_relation, is_temporary, no_schema, own_schema, parse_type, shown, split_text,
 };
+use scaledb_types::polymorphic::{Polymorphic, check_result};
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, find_cast};
 use sqlparser::ast::Ident;
 use std::sync::Arc;
@@ -47,8 +48,15 @@ impl<E: Engine> Session<E> {
             self.check_leakproof()?;
         }
         let parameters = self.parameters(&create.parameters)?;
-        check_parameters(&parameters, create)?;
+        let is_array = |oid: u32| {
+            let ty = self.state.catalog.type_of_oid(oid);
+            ty.is_some_and(|ty| {
+                ty.element().is_some() || Polymorphic::of_type(ty).and_then(Polymorphic::element).is_some()
+            })
+        };
+        check_parameters(&parameters, create, &is_array)?;
         let (returns, set) = self.returned(create, &parameters)?;
+        self.check_polymorphic(&parameters, returns)?;
         let mut desc = RoutineDesc {
             oid: 0,
             schema,
@@ -64,6 +72,7 @@ impl<E: Engine> Session<E> {
             security_definer: create.security_definer,
             settings: create.settings.clone(),
             comment: None,
+            instance: None,
         };
         if returns == Returned::Trigger && desc.language == Language::Sql {
             let what = "SQL functions cannot return type trigger";
@@ -102,7 +111,12 @@ impl<E: Engine> Session<E> {
     /// Reads a body, and looks up what it names, as far as its language is compiled before it runs.
     fn check_body(&self, desc: &RoutineDesc) -> Result<()> {
         let loaded = load(&self.state.catalog, &self.state.path, desc, None)?;
-        if desc.language == Language::PlPgSql {
+        // a call says what it is that is to be looked at
+        let open = desc.parameters.iter().any(|parameter| {
+            let ty = self.state.catalog.type_of_oid(parameter.type_oid);
+            ty.is_some_and(|ty| Polymorphic::of_type(ty).is_some())
+        });
+        if desc.language == Language::PlPgSql || open {
             return Ok(());
         }
         let pieces = loaded.pieces();
@@ -116,6 +130,7 @@ impl<E: Engine> Session<E> {
             let compiled = self.state.compile_piece(&self.env, &piece)?;
             let columns = compiled.columns.as_deref().unwrap_or_default();
             let (expected, declared) = match &loaded.returns {
+                Returns::Value(..) if desc.returns == Returned::Record && !columns.is_empty() => continue,
                 Returns::Value(ty, _) => (vec![*ty], ty.sql_name()),
                 Returns::Row(fields, _) => (fields.iter().map(|(_, ty)| *ty).collect(), "record".to_owned()),
                 Returns::Nothing | Returns::Trigger(_) => continue,
@@ -133,6 +148,21 @@ impl<E: Engine> Session<E> {
         self.edit_catalog(|catalog| catalog.put_routine(Arc::new(desc)));
         if is_new {
             self.own(ObjectKind::Routine, oid, Some(&schema));
+        }
+    }
+
+    /// # Errors
+    /// 42P13 for a result or a parameter that is returned of a type that calls do not say.
+    fn check_polymorphic(&self, parameters: &[ParameterDesc], returns: Returned) -> Result<()> {
+        let type_of = |oid: u32| self.state.catalog.type_of_oid(oid).unwrap_or(Type::TEXT);
+        let given = parameters.iter().filter(|parameter| parameter.mode.is_given());
+        let given: Vec<Type> = given.map(|parameter| type_of(parameter.type_oid)).collect();
+        for parameter in parameters.iter().filter(|parameter| parameter.mode.is_returned()) {
+            check_result(type_of(parameter.type_oid), &given)?;
+        }
+        match returns {
+            Returned::Value(oid) => check_result(type_of(oid), &given),
+            _ => Ok(()),
         }
     }
 
@@ -251,10 +281,7 @@ impl<E: Engine> Session<E> {
                 }
                 return Ok((Returned::Trigger, false));
             }
-            "record" => {
-                let what = "functions that return record without OUT parameters are not supported";
-                return Err(SqlError::unsupported(what).hint("RETURNS TABLE says what columns there are."));
-            }
+            "record" => return Ok((Returned::Record, returns.set)),
             _ => {}
         }
         match self.type_of_text(text) {
@@ -752,9 +779,23 @@ fn check_type(ty: Type) -> Result<()> {
 
 /// # Errors
 /// 42P13 for names that are there twice, and for defaults that are followed by parameters without.
-fn check_parameters(parameters: &[ParameterDesc], create: &CreateRoutine) -> Result<()> {
+fn check_parameters(
+    parameters: &[ParameterDesc],
+    create: &CreateRoutine,
+    is_array: &dyn Fn(u32) -> bool,
+) -> Result<()> {
     let wrong = |what: String| Err(SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, what));
+    let last = parameters.iter().rposition(|parameter| parameter.mode.is_given());
     for (number, parameter) in parameters.iter().enumerate() {
+        if parameter.mode == ParameterMode::Variadic {
+            if last != Some(number) {
+                return wrong("VARIADIC parameter must be the last input parameter".to_owned());
+            }
+            let ty = parameter.type_oid;
+            if !is_array(ty) {
+                return wrong("VARIADIC parameter must be an array".to_owned());
+            }
+        }
         // a body in SQL names only what is given: what is returned may be called the same
         let together = |other: &ParameterDesc| {
             let given = other.mode.is_given() && parameter.mode.is_given();

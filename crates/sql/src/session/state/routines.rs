@@ -21,7 +21,7 @@ impl<E: Engine> SessionState<E> {
     pub(super) fn loaded(&self, desc: &Arc<RoutineDesc>, table: Option<u32>) -> Result<Arc<Loaded>> {
         // what foreign keys set calls some that no plan has noted
         self.used.note(desc.oid);
-        let key = (desc.oid, table.unwrap_or(0));
+        let key = (desc.oid, table.unwrap_or(0), desc.instance.clone());
         if let Some(known) = self.routines.borrow().get(&key) {
             return Ok(known.clone());
         }
@@ -76,7 +76,7 @@ impl<E: Engine> SessionState<E> {
     /// # Errors
     /// What is wrong with it.
     pub(super) fn loaded_condition(&self, trigger: &Trigger, table: &BoundTable) -> Result<Arc<Loaded>> {
-        let key = (trigger.desc.oid, table.desc.oid);
+        let key = (trigger.desc.oid, table.desc.oid, None);
         if let Some(known) = self.routines.borrow().get(&key) {
             return Ok(known.clone());
         }

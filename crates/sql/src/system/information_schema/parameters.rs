@@ -47,7 +47,7 @@ fn of_routine(facts: &dyn Facts, desc: &RoutineDesc) -> Vec<Row> {
             .text(
                 "parameter_mode",
                 match parameter.mode {
-                    ParameterMode::In => "IN",
+                    ParameterMode::In | ParameterMode::Variadic => "IN",
                     ParameterMode::Out | ParameterMode::Table => "OUT",
                     ParameterMode::InOut => "INOUT",
                 },

@@ -101,7 +101,7 @@ fn row(facts: &dyn Facts, desc: &RoutineDesc) -> Row {
     let (kind, name) = match desc.returns {
         Returned::Nothing => ("void", "void"),
         Returned::Trigger => ("trigger", "trigger"),
-        Returned::Parameters => ("record", "record"),
+        Returned::Parameters | Returned::Record => ("record", "record"),
         Returned::Value(oid) => {
             let ty = catalog.type_of_oid(oid).unwrap_or(Type::TEXT);
             return located(facts, row.text("data_type", &sql_name(ty)), "type_", ty);

@@ -250,7 +250,7 @@ impl Depends<'_> {
         match desc.returns {
             Returned::Value(oid) => self.on_type(own, oid),
             Returned::Row(oid) => self.on(own, (PG_TYPE, row_type(oid), 0), NORMAL),
-            Returned::Nothing | Returned::Trigger | Returned::Parameters => {}
+            Returned::Nothing | Returned::Trigger | Returned::Parameters | Returned::Record => {}
         }
         for parameter in &desc.parameters {
             self.on_type(own, parameter.type_oid);

@@ -6,8 +6,8 @@ use crate::system::privileges::changed;
 use crate::system::routines::{TRIGGER, language_oid, library};
 use crate::system::table::{OIDS, Row, SystemCatalog, vector};
 use crate::system::type_functions::type_functions;
-use scaledb_catalog::{Language, ParameterMode, Returned, RoutineDesc, RoutineKind, Volatility};
-use scaledb_types::{Array, Base, Result, Type, Value};
+use scaledb_catalog::{Catalog, Language, ParameterMode, Returned, RoutineDesc, RoutineKind, Volatility};
+use scaledb_types::{Array, Base, Polymorphic, Result, Type, Value};
 use std::sync::Arc;
 
 const TEXTS: Type = Type::array_of(Base::Text);
@@ -48,7 +48,7 @@ fn row(facts: &dyn Facts, desc: &RoutineDesc) -> Row {
         Returned::Nothing => Type::VOID.oid(),
         Returned::Trigger => TRIGGER,
         Returned::Value(oid) => oid,
-        Returned::Parameters => Type::RECORD.oid(),
+        Returned::Parameters | Returned::Record => Type::RECORD.oid(),
         Returned::Row(oid) => row_type(oid),
     };
     let volatility = match desc.volatility {
@@ -81,7 +81,7 @@ fn row(facts: &dyn Facts, desc: &RoutineDesc) -> Row {
         Language::C => row.text("probin", &library(facts, desc)),
         Language::Sql | Language::PlPgSql => row,
     };
-    if desc.returned().next().is_some() {
+    if desc.returned().next().is_some() || desc.variadic().is_some() {
         let types = desc.parameters.iter().map(|parameter| Value::Oid(parameter.type_oid)).collect();
         let modes = desc.parameters.iter().map(|parameter| {
             Value::Char(match parameter.mode {
@@ -89,6 +89,7 @@ fn row(facts: &dyn Facts, desc: &RoutineDesc) -> Row {
                 ParameterMode::Out => b'o',
                 ParameterMode::InOut => b'b',
                 ParameterMode::Table => b't',
+                ParameterMode::Variadic => b'v',
             })
         });
         row = row.set("proallargtypes", array(Type::OID, types));
@@ -98,9 +99,21 @@ fn row(facts: &dyn Facts, desc: &RoutineDesc) -> Row {
         let names = desc.parameters.iter().map(|parameter| Value::text(parameter.name.as_str())).collect();
         row = row.set("proargnames", array(Type::TEXT, names));
     }
+    if let Some(parameter) = desc.variadic() {
+        row = row.oid("provariadic", element_of(catalog, parameter.type_oid));
+    }
     if !desc.settings.is_empty() {
         let each = desc.settings.iter().map(|(name, value)| Value::from(format!("{name}={value}")));
         row = row.set("proconfig", array(Type::TEXT, each.collect()));
     }
     row
+}
+
+/// The oid of the type of what an array of a VARIADIC parameter holds.
+fn element_of(catalog: &Catalog, array: u32) -> u32 {
+    let Some(ty) = catalog.type_of_oid(array) else { return 0 };
+    match Polymorphic::of_type(ty).and_then(Polymorphic::element) {
+        Some(element) => Type::of(Base::Polymorphic(element)).oid(),
+        None => ty.element().map_or(0, Type::oid),
+    }
 }

@@ -29,7 +29,8 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
     let mut rows = Vec::new();
-    let built_in = Base::all().map(|base| (Type::of(base), 11));
+    let all = Base::all().chain(scaledb_types::Polymorphic::ALL.map(Base::Polymorphic));
+    let built_in = all.map(|base| (Type::of(base), 11));
     let enums = catalog
         .enums()
         .filter_map(|desc| Some((catalog.type_of_oid(desc.oid)?, schema_oid(catalog, &desc.schema))));
@@ -42,7 +43,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 ty.element().filter(|_| ty.array || base == Base::Int2vector || base == Base::Oidvector);
             let [input, output, receive, send] = functions_of(ty).map(|(oid, _)| oid);
             let kind = match base {
-                Base::Unknown | Base::Void | Base::Record => b'p',
+                Base::Unknown | Base::Void | Base::Record | Base::Polymorphic(_) => b'p',
                 Base::Enum(_) if !ty.array => b'e',
                 Base::Range(_) if !ty.array => b'r',
                 _ => b'b',
