@@ -124,7 +124,8 @@ impl Inferred {
         };
         let has = |wanted: Polymorphic| arguments.iter().any(|(declared, _)| *declared == wanted);
         let known_arrays = |wanted| of(wanted).filter(|ty| !is_unknown(*ty)).all(|ty| ty.element().is_some());
-        let known_ranges = |wanted| of(wanted).filter(|ty| !is_unknown(*ty)).all(|ty| ty.as_range().is_some());
+        let known_ranges =
+            |wanted| of(wanted).filter(|ty| !is_unknown(*ty)).all(|ty| ty.as_range().is_some());
         if !known_arrays(Polymorphic::Array)
             || !known_arrays(Polymorphic::CompatibleArray)
             || !known_ranges(Polymorphic::Range)
@@ -236,7 +237,9 @@ mod tests {
         let inferred = Inferred::of_call(&call).unwrap();
         assert_eq!(inferred.resolve(Polymorphic::Element).unwrap(), Type::TEXT);
         assert_eq!(inferred.resolve(Polymorphic::Array).unwrap(), texts);
-        assert!(Inferred::of_call(&[(Polymorphic::Element, Type::INT4), (Polymorphic::Array, texts)]).is_none());
+        assert!(
+            Inferred::of_call(&[(Polymorphic::Element, Type::INT4), (Polymorphic::Array, texts)]).is_none()
+        );
         let call = [(Polymorphic::Compatible, Type::INT4), (Polymorphic::Compatible, Type::NUMERIC)];
         let inferred = Inferred::of_call(&call).unwrap();
         assert_eq!(inferred.resolve(Polymorphic::CompatibleArray).unwrap().sql_name(), "numeric[]");

@@ -5,6 +5,7 @@
 //!  load.rs          Program, catalog ─► Loaded: where each variable is in a frame, of which type
 //!  names.rs         a name in a piece of SQL ─► a place in the frame, which is a parameter to the plan
 //!  interpret.rs     runs the statements of a Loaded over a Frame
+//!  returned.rs      what they hand to the caller
 //!  runner.rs        what it needs of who runs the pieces of SQL: a statement at work (`exec::routine`), or a session
 //!                   (`session::routine`), which can change the catalog, too
 //! ```
@@ -19,6 +20,7 @@ mod load;
 mod loops;
 mod names;
 mod raise;
+mod returned;
 pub(crate) mod runner;
 
 use crate::compiled::{Action, Compiled, Held};

@@ -12,8 +12,8 @@ mod tables;
 mod used;
 
 use super::settings::Settings;
-use crate::compiled::Held;
 use crate::api::{Notice, Severity};
+use crate::compiled::Held;
 use crate::error::Statements;
 use crate::identity::Identity;
 use crate::memory::Reservation;

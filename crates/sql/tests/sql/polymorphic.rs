@@ -1,5 +1,5 @@
-//! Polymorphic and VARIADIC functions, and those that return records, beside others, prepared, and after a restart. What
-//! they answer is in `slt/polymorphic.sql`.
+//! Polymorphic and VARIADIC functions, and those that return records, beside others, prepared, and after a restart.
+//! What they answer is in `slt/polymorphic.sql`.
 
 use crate::common::{code, ok, opened, session, text};
 use scaledb_engine::Engine;
@@ -17,14 +17,23 @@ fn each_call_has_types_of_its_own<E: Engine>(db: Database<E>) {
     ok(s, FUNCTIONS);
     for _ in 0..3 {
         assert_eq!(text(s, "select named(1), named('x'::text), named(array[1.5])"), "integer|text|numeric[]");
-        assert_eq!(text(s, "select named(null::int), named(null::text), named(null::date)"), "integer|text|date");
-        assert_eq!(text(s, "select total(1, 7, 3), total('a'::text, 'z'), total(variadic array[1.5])"), "7|z|1.5");
+        assert_eq!(
+            text(s, "select named(null::int), named(null::text), named(null::date)"),
+            "integer|text|date"
+        );
+        assert_eq!(
+            text(s, "select total(1, 7, 3), total('a'::text, 'z'), total(variadic array[1.5])"),
+            "7|z|1.5"
+        );
         assert_eq!(text(s, "select a, b from rec(4) as t(a int, b text)"), "4|4");
         assert_eq!(text(s, "select a, b from rec(4) as t(a bigint, b varchar)"), "4|4");
     }
     ok(s, "prepare p (int) as select named($1), a from rec($1) as t(a int, b text)");
     assert_eq!(text(s, "execute p (5)"), "integer|5");
-    ok(s, "create or replace function named(x anyelement) returns text language sql as 'select ''new ''::text || x'");
+    ok(
+        s,
+        "create or replace function named(x anyelement) returns text language sql as 'select ''new ''::text || x'",
+    );
     assert_eq!(text(s, "execute p (6)"), "new 6|6");
 }
 
@@ -82,7 +91,8 @@ fn functions_are_what_they_were_after_a_restart() {
     let s = &mut session(&db);
     assert_eq!(text(s, "select named(1), total(1, 7, 3), total(variadic array[4])"), "integer|7|4");
     assert_eq!(text(s, "select * from rec(4) as t(a int, b text)"), "4|4");
-    let arguments = "select pg_get_function_arguments(oid), pg_get_function_result(oid) from pg_proc where proname = ";
+    let arguments =
+        "select pg_get_function_arguments(oid), pg_get_function_result(oid) from pg_proc where proname = ";
     assert_eq!(text(s, &format!("{arguments}'total'")), "VARIADIC anyarray|anyelement");
     assert_eq!(text(s, &format!("{arguments}'rec'")), "integer|record");
 }

@@ -225,6 +225,10 @@ impl<E: Engine> Session<E> {
         if typed.expr.has_subquery() {
             return Err(SqlError::unsupported("cannot use subquery in DEFAULT expression"));
         }
+        if Polymorphic::of_type(ty).is_some() {
+            // it becomes what a call makes of the type
+            return Ok(kept);
+        }
         binder.coerce(typed, ty, scaledb_types::Context::Assignment).map_err(|error| match error.code() {
             SqlState::CANNOT_COERCE => SqlError::new(SqlState::DATATYPE_MISMATCH, error.message().to_owned()),
             _ => error,
