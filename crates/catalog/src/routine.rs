@@ -123,6 +123,16 @@ pub enum Returned {
     Record,
 }
 
+/// The oid of the type of the rows of a table or a view.
+pub fn row_type(relation: u32) -> u32 {
+    relation | 1 << 31
+}
+
+/// The table whose rows have the type of an oid, if it is such a type.
+pub fn of_row_type(oid: u32) -> Option<u32> {
+    (oid >> 31 == 1).then_some(oid & !(1 << 31))
+}
+
 /// What a call says of a routine that leaves it to calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Instance {

@@ -6,9 +6,11 @@ use super::{Binder, Typed, unsupported};
 use crate::functions::{ScalarFn, SessionFn, SetFn, is_aggregate, returns_set};
 use crate::plan::SetCall;
 use crate::plan::expr::Expr;
-use crate::plan::routine::{Fields, has_columns, result_columns, value_type};
+use crate::plan::routine::{Fields, fields_of, has_columns, result_columns, value_type};
 use crate::plan::window::OwnFn;
-use scaledb_catalog::{Instance, Language, PUBLIC, ParameterMode, Returned, RoutineDesc, RoutineKind};
+use scaledb_catalog::{
+    Instance, Language, PUBLIC, ParameterMode, Returned, RoutineDesc, RoutineKind, of_row_type,
+};
 use scaledb_types::cast::{Context, find_cast};
 use scaledb_types::func::{Param, Resolved, functions_named};
 use scaledb_types::polymorphic::{Inferred, Polymorphic};
@@ -109,9 +111,9 @@ impl Binder<'_> {
         // one that has a parameter for each argument is meant rather than one that takes any number of them
         let spreads = |found: &&Match| found.rest.is_some();
         if matches.len() > 1 && matches.iter().any(|found| !spreads(&found)) {
-            let alike = |found: &Match| matches.iter().any(|other| !spreads(&other) && other.types == found.types);
-            let keep: Vec<bool> =
-                matches.iter().map(|found| found.rest.is_none() || !alike(found)).collect();
+            let alike =
+                |found: &Match| matches.iter().any(|other| !spreads(&other) && other.types == found.types);
+            let keep: Vec<bool> = matches.iter().map(|found| found.rest.is_none() || !alike(found)).collect();
             let mut keep = keep.into_iter();
             matches.retain(|_| keep.next().unwrap_or(true));
         }
@@ -208,6 +210,10 @@ impl Binder<'_> {
     }
 
     fn type_of_parameter(&mut self, oid: u32) -> Result<Type> {
+        if let Some(table) = of_row_type(oid) {
+            self.relations.push(table);
+            return Ok(Type::RECORD);
+        }
         let ty = self.catalog.type_of_oid(oid).ok_or_else(|| {
             SqlError::new(SqlState::UNDEFINED_OBJECT, format!("type with OID {oid} does not exist"))
         })?;
@@ -286,6 +292,16 @@ impl Binder<'_> {
         let mut open = Vec::new();
         let mut wanted: Vec<u32> = vec![0; types.len()];
         for (at, (parameter, from)) in parameters.iter().zip(&order).enumerate() {
+            if let Some(table) = of_row_type(parameter.type_oid) {
+                let number = (*from)?;
+                let args = given.placed.iter().chain(given.named.iter().map(|(_, arg)| arg));
+                if !args.skip(number).take(1).any(|arg| self.is_row_of(arg, table)) {
+                    return None;
+                }
+                wanted[number] = parameter.type_oid;
+                exact += 1;
+                continue;
+            }
             let to = self.catalog.type_of_oid(parameter.type_oid)?;
             let polymorphic = Polymorphic::of_type(to);
             let (to, polymorphic, numbers) = match (from, &rest) {
@@ -320,6 +336,18 @@ impl Binder<'_> {
             false => None,
         };
         Some(Match { desc, order, rest, inferred, exact, texts, place, types: wanted })
+    }
+
+    /// Whether an argument is a row of a table, or NULL.
+    fn is_row_of(&self, arg: &Typed, table: u32) -> bool {
+        if arg.ty.base == Base::Unknown {
+            return matches!(arg.expr, Expr::Const(Value::Null));
+        }
+        let wanted = self.catalog.table(table).and_then(|table| fields_of(self.catalog, table).ok());
+        let (Some(fields), Some(wanted)) = (self.fields_of(&arg.expr), wanted) else { return false };
+        arg.ty.same(Type::RECORD)
+            && fields.types.len() == wanted.len()
+            && fields.types.iter().zip(&wanted).all(|(own, (_, ty))| own.same(*ty))
     }
 
     /// A polymorphic routine as a call has it.

@@ -1,7 +1,8 @@
 //! What routines return.
 
 use super::column_types;
-use scaledb_catalog::{Catalog, Returned, RoutineDesc, TableDesc};
+use scaledb_catalog::{Catalog, Returned, RoutineDesc, TableDesc, of_row_type};
+use scaledb_parse::lex::quoted;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 
 /// The names and types of the fields of a row.
@@ -12,6 +13,12 @@ pub fn fields_of(catalog: &Catalog, table: &TableDesc) -> Result<Fields> {
     let types = column_types(catalog, table)?;
     let columns = table.columns.iter().zip(types).filter(|(column, _)| !column.hidden);
     Ok(columns.map(|(column, ty)| (column.name.clone(), ty)).collect())
+}
+
+/// What the type of a parameter is called: the rows of a table have the name of that.
+pub fn name_of_type(catalog: &Catalog, oid: u32) -> Option<String> {
+    let of_rows = || of_row_type(oid).and_then(|table| catalog.get(table)).map(|table| quoted(table.name()));
+    catalog.type_of_oid(oid).map(Type::sql_name).or_else(of_rows)
 }
 
 /// What a routine returns: its columns, if it returns rows.

@@ -17,7 +17,7 @@ pub(super) struct Frame {
 
 impl Frame {
     pub(super) fn new(loaded: &Loaded, arguments: Vec<Value>) -> Self {
-        let mut values = arguments;
+        let mut values = if loaded.widths.is_empty() { arguments } else { spread(loaded, arguments) };
         values.resize(loaded.width, Value::Null);
         Self { values, records: vec![None; loaded.records] }
     }
@@ -164,6 +164,21 @@ impl Frame {
         })?;
         Ok((at + found, fields[found].1))
     }
+}
+
+/// Arguments with the fields of rows side by side; a row that is NULL has NULLs.
+fn spread(loaded: &Loaded, arguments: Vec<Value>) -> Vec<Value> {
+    let mut values = Vec::with_capacity(loaded.width);
+    for (argument, width) in arguments.into_iter().zip(&loaded.widths) {
+        match (argument, width) {
+            (argument, None) => values.push(argument),
+            (Value::Record(record), Some(width)) if record.values().len() == *width => {
+                values.extend_from_slice(record.values());
+            }
+            (_, Some(width)) => values.extend(std::iter::repeat_n(Value::Null, *width)),
+        }
+    }
+    values
 }
 
 /// 22004 for NULL.

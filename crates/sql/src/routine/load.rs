@@ -1,13 +1,13 @@
 //! Makes routines ready to run: what the catalog knows of the types of their variables.
 
 use super::{Loaded, Returns, Slot, Strictness};
-use scaledb_catalog::{Catalog, Language, PUBLIC, Relation, Returned, RoutineDesc, TableDesc};
+use scaledb_catalog::{Catalog, Language, PUBLIC, Relation, Returned, RoutineDesc, TableDesc, of_row_type};
 use scaledb_parse::plpgsql::{
     self, DeclaredType, Line, NameConflicts, Outside, Program, Query, Scope, Sql, Step, VariableId,
 };
 use scaledb_planner::bind::names::{find_relation, parse_type};
 use scaledb_planner::plan::column_types;
-use scaledb_planner::plan::routine::{Fields, fields_of, has_columns, result_columns};
+use scaledb_planner::plan::routine::{Fields, fields_of, has_columns, name_of_type, result_columns};
 use scaledb_sync::lock::Mutex;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use std::sync::Arc;
@@ -79,13 +79,17 @@ pub(crate) fn load(
     for (number, (place, parameter)) in given.iter().chain(&others).enumerate() {
         order[*place] = outside.len();
         debug_assert!(number <= outside.len());
-        let ty = DeclaredType::Known(type_of(parameter.type_oid));
+        let ty = match of_row_type(parameter.type_oid).and_then(|table| catalog.table(table)) {
+            Some(table) => DeclaredType::RowOf(vec![table.schema.clone(), table.name.clone()]),
+            None => DeclaredType::Known(type_of(parameter.type_oid)),
+        };
         // a body in SQL names only what is given
         let named = parameter.mode.is_given() || desc.language != Language::Sql;
         let name = if named { parameter.name.clone() } else { String::new() };
         outside.push(Outside { name, ty });
     }
     let arguments = given.len();
+    let first = outside.len() - desc.parameters.len();
     let is_sql = desc.language == Language::Sql;
     let mut program = match desc.language {
         Language::PlPgSql => plpgsql::program(&desc.body, Some(&desc.name), outside)?,
@@ -123,12 +127,18 @@ pub(crate) fn load(
             false => Returns::Value(Type::RECORD, None),
         },
     };
-    let name_of = |oid: u32| type_of(oid).sql_name();
+    let widths = places[first..first + arguments].iter().map(|place| match place {
+        Slot::Row { fields, .. } => Some(fields.len()),
+        Slot::Value { .. } | Slot::Record(_) => None,
+    });
+    let widths: Vec<Option<usize>> = widths.collect();
+    let name_of = |oid: u32| name_of_type(catalog, oid).unwrap_or_default();
     // errors name it as it was made, whatever a call has for its types
     let declared = catalog.routine(desc.oid).map_or(desc, |declared| declared);
     finish(Loaded {
         title: super::title(declared, &name_of),
         exact: desc.returns == Returned::Record,
+        widths: if widths.iter().any(Option::is_some) { widths } else { Vec::new() },
         found: 0,
         program,
         places,
@@ -157,6 +167,7 @@ pub(crate) fn load_block(catalog: &Catalog, path: &[String], program: &Program) 
     finish(Loaded {
         title: "inline_code_block".to_owned(),
         exact: false,
+        widths: Vec::new(),
         found: 0,
         program,
         places,
@@ -186,6 +197,7 @@ pub(crate) fn load_condition(catalog: &Catalog, text: &str, table: &TableDesc) -
     finish(Loaded {
         title: String::new(),
         exact: false,
+        widths: Vec::new(),
         found: 0,
         program,
         places,

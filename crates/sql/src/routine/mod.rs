@@ -115,6 +115,8 @@ pub(crate) struct Loaded {
     pub(crate) found: usize,
     /// How many arguments it is given: they come first in the frame.
     pub(crate) arguments: usize,
+    /// How many fields those of them have that are rows; none if no argument is one.
+    pub(crate) widths: Vec<Option<usize>>,
     pub(crate) returns: Returns,
     pub(crate) set: bool,
     /// Whether the columns of a row that it returns have the very types that the caller wants: it says nothing of

@@ -104,7 +104,8 @@ impl Variables for Names<'_> {
     }
 
     fn arguments(&self) -> usize {
-        self.loaded.arguments
+        // behind a row the places are not those of the numbers
+        self.loaded.widths.iter().position(Option::is_some).unwrap_or(self.loaded.arguments)
     }
 }
 

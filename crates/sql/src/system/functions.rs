@@ -688,8 +688,8 @@ fn cast_one(facts: &dyn Facts, from: Type, to: Type, value: &Value) -> Result<Va
         Base::Regprocedure => match type_functions().find(|(known, _)| known == oid) {
             Some((_, name)) => format!("{name}({})", arguments_of(name)),
             None if let Some(desc) = catalog.routine(*oid) => {
-                let types = desc.given().filter_map(|parameter| catalog.type_of_oid(parameter.type_oid));
-                let types: Vec<String> = types.map(|ty| seen_type(facts, ty)).collect();
+                let types = desc.given().map(|parameter| routines::type_name(facts, parameter.type_oid));
+                let types: Vec<String> = types.collect();
                 format!("{}({})", seen_routine(facts, &desc.schema, &desc.name), types.join(","))
             }
             None if *oid == 0 => "-".to_owned(),
@@ -718,7 +718,7 @@ pub(super) fn signature(facts: &dyn Facts, desc: &RoutineDesc, full: bool) -> St
     let types = desc.given().map(|parameter| match facts.catalog().type_of_oid(parameter.type_oid) {
         Some(ty) if full => objects::full_type(facts.catalog(), ty),
         Some(ty) => seen_type(facts, ty),
-        None => "???".to_owned(),
+        None => routines::type_name(facts, parameter.type_oid),
     });
     format!("{name}({})", types.collect::<Vec<_>>().join(","))
 }

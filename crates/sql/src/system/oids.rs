@@ -1,7 +1,7 @@
 //! Oids that do not come from the catalog: of schemas, roles, the types of rows.
 
 use scaledb_catalog::{Catalog, PUBLIC, Relation};
-pub(super) use scaledb_catalog::{DATABASE, OWNER};
+pub(super) use scaledb_catalog::{DATABASE, OWNER, row_type};
 use scaledb_planner::bind::names::{is_temporary, temporary_schema};
 use scaledb_types::{Base, Type};
 use std::collections::BTreeSet;
@@ -70,11 +70,6 @@ pub(super) fn schemas(catalog: &Catalog) -> Vec<(String, u32)> {
     let made = catalog.schemas().map(|desc| desc.name.as_str());
     let all = known.chain(made).chain(temporary);
     all.map(|name| (name.to_owned(), schema_oid(catalog, name))).collect()
-}
-
-/// The oid of the type of a table's rows.
-pub(super) fn row_type(oid: u32) -> u32 {
-    oid | 1 << 31
 }
 
 /// The collation of a type.

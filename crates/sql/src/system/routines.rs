@@ -5,15 +5,19 @@ use super::printed::{printed_as, printed_expression, without_parentheses};
 use super::seen::{seen, seen_expression, seen_routine, seen_type};
 use scaledb_catalog::{
     Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TableDesc, TriggerDesc,
-    TriggerTiming, Volatility,
+    TriggerTiming, Volatility, of_row_type,
 };
 use scaledb_parse::lex::quoted;
 use scaledb_parse::routine::dollars;
 use scaledb_types::Type;
 
 /// The name of a type.
-fn type_name(facts: &dyn Facts, oid: u32) -> String {
-    facts.catalog().type_of_oid(oid).map_or_else(|| "???".to_owned(), |ty| seen_type(facts, ty))
+pub(super) fn type_name(facts: &dyn Facts, oid: u32) -> String {
+    let rows = || of_row_type(oid).and_then(|table| facts.catalog().get(table));
+    match facts.catalog().type_of_oid(oid) {
+        Some(ty) => seen_type(facts, ty),
+        None => rows().map_or_else(|| "???".to_owned(), |table| seen(facts, table.schema(), table.name())),
+    }
 }
 
 /// Parameters as a definition has them, without or with their defaults.

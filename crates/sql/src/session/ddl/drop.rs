@@ -4,7 +4,7 @@ use super::super::Session;
 use super::alter::depends;
 use crate::api::{Severity, Tag};
 use crate::exec::context::Host;
-use scaledb_catalog::{ObjectKind, Privileges, Relation, Returned, TriggerTiming};
+use scaledb_catalog::{ObjectKind, Privileges, Relation, Returned, RoutineDesc, TriggerTiming, row_type};
 use scaledb_engine::{Engine, Order, Range, Worker};
 use scaledb_parse::absent::{Absent, DropAbsent, there};
 use scaledb_parse::marked;
@@ -206,7 +206,11 @@ impl<E: Engine> Session<E> {
         if self.state.catalog.get(oid).is_none() && matches!(relation, Relation::Table(_)) {
             return Ok(());
         }
-        self.drop_routines_over(&what, |desc| desc.returns == Returned::Row(oid), cascade, cascaded)?;
+        let over = |desc: &RoutineDesc| {
+            let takes = desc.parameters.iter().any(|parameter| parameter.type_oid == row_type(oid));
+            desc.returns == Returned::Row(oid) || takes
+        };
+        self.drop_routines_over(&what, over, cascade, cascaded)?;
         if let Relation::Sequence(sequence) = relation {
             self.drop_defaults(sequence.oid, None, &what, cascade, cascaded)?;
         }

@@ -7,7 +7,7 @@ use crate::api::{Column, Tag};
 use crate::routine::{Names, Piece, Returns, Wanted, load, type_of_column};
 use scaledb_catalog::{
     Language, ObjectKind, ParameterDesc, ParameterMode, Relation, Returned, RoutineDesc, RoutineKind,
-    TableDesc, ViewDesc,
+    TableDesc, ViewDesc, of_row_type, row_type,
 };
 use scaledb_engine::Engine;
 use scaledb_parse::routine::{
@@ -16,6 +16,7 @@ use scaledb_parse::routine::{
 use scaledb_planner::bind::names::{
     find_relation, is_temporary, no_schema, own_schema, parse_type, shown, split_text,
 };
+use scaledb_planner::plan::routine::name_of_type;
 use scaledb_types::polymorphic::{Polymorphic, check_result};
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, find_cast};
 use sqlparser::ast::Ident;
@@ -183,15 +184,27 @@ impl<E: Engine> Session<E> {
         Ok(parse_type(&self.state.catalog, &self.state.path, text)?.with_typmod(-1))
     }
 
+    /// The type that a text names, and its oid; the name of a table is one of its rows.
+    fn type_of_rows(&self, text: &str) -> Result<(Type, u32)> {
+        match self.type_of_text(text) {
+            Ok(ty) => Ok((ty, ty.oid())),
+            Err(error) => match self.table_of_text(text) {
+                Some(table) => Ok((Type::RECORD, row_type(table.oid))),
+                None => Err(error),
+            },
+        }
+    }
+
     /// The name and the type of a parameter: its first word may be either.
-    fn named_type(&self, parameter: &Parameter) -> Result<(String, Type)> {
-        let whole = self.type_of_text(&parameter.text);
+    fn named_type(&self, parameter: &Parameter) -> Result<(String, Type, u32)> {
+        let whole = self.type_of_rows(&parameter.text);
         let (Some(first), false) = (&parameter.first, parameter.rest.is_empty()) else {
-            return Ok((String::new(), whole?));
+            let (ty, oid) = whole?;
+            return Ok((String::new(), ty, oid));
         };
-        match (whole, self.type_of_text(&parameter.rest)) {
-            (_, Ok(ty)) => Ok((first.clone(), ty)),
-            (Ok(ty), Err(_)) => Ok((String::new(), ty)),
+        match (whole, self.type_of_rows(&parameter.rest)) {
+            (_, Ok((ty, oid))) => Ok((first.clone(), ty, oid)),
+            (Ok((ty, oid)), Err(_)) => Ok((String::new(), ty, oid)),
             (Err(_), Err(error)) => Err(error),
         }
     }
@@ -199,9 +212,15 @@ impl<E: Engine> Session<E> {
     fn parameters(&self, parameters: &[Parameter]) -> Result<Vec<ParameterDesc>> {
         let mut descs = Vec::with_capacity(parameters.len());
         for parameter in parameters {
-            let (name, ty) = self.named_type(parameter)?;
-            self.state.check_type(ty)?;
-            check_type(ty)?;
+            let (name, ty, oid) = self.named_type(parameter)?;
+            if of_row_type(oid).is_none() {
+                self.state.check_type(ty)?;
+                check_type(ty)?;
+            } else if parameter.mode != ParameterMode::In || parameter.default.is_some() {
+                let what =
+                    "rows of tables are not supported as parameters that are returned or have a default";
+                return Err(SqlError::unsupported(what));
+            }
             let default = match &parameter.default {
                 None => None,
                 Some(_) if !parameter.mode.is_given() => {
@@ -210,7 +229,7 @@ impl<E: Engine> Session<E> {
                 }
                 Some(text) => Some(self.default_of_parameter(text, ty)?),
             };
-            descs.push(ParameterDesc { name, mode: parameter.mode, type_oid: ty.oid(), default });
+            descs.push(ParameterDesc { name, mode: parameter.mode, type_oid: oid, default });
         }
         Ok(descs)
     }
@@ -354,9 +373,9 @@ impl<E: Engine> Session<E> {
         };
         let mut types = Vec::new();
         for parameter in parameters.iter().filter(|parameter| parameter.mode.is_given()) {
-            types.push(self.named_type(parameter)?.1);
+            types.push(self.named_type(parameter)?.2);
         }
-        let all_given: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
+        let all_given: Vec<u32> = types;
         let by_given =
             found.iter().find(|desc| desc.given().map(|p| p.type_oid).eq(all_given.iter().copied()));
         // where nothing is said of modes, the arguments of a procedure may be all of its parameters
@@ -372,7 +391,8 @@ impl<E: Engine> Session<E> {
             let what = format!("{word} name \"{}\" is not unique", signature.name.1);
             return Err(SqlError::new(SqlState::AMBIGUOUS_FUNCTION, what));
         }
-        let names: Vec<String> = types.iter().map(|ty| ty.sql_name()).collect();
+        let name_of = |oid: &u32| name_of_type(&self.state.catalog, *oid).unwrap_or_default();
+        let names: Vec<String> = all_given.iter().map(name_of).collect();
         match by_given.or(by_all).cloned() {
             Some(desc) if kinds.has(desc.kind) => Ok(desc),
             Some(desc) => {
@@ -555,7 +575,7 @@ impl<E: Engine> Session<E> {
     /// The name of a routine with the types of its arguments: `f(integer)`.
     pub(super) fn signature_of(&self, desc: &RoutineDesc) -> String {
         let catalog = &self.state.catalog;
-        crate::routine::title(desc, &|oid| catalog.type_of_oid(oid).map_or_else(String::new, Type::sql_name))
+        crate::routine::title(desc, &|oid| name_of_type(catalog, oid).unwrap_or_default())
     }
 
     /// ALTER FUNCTION and its like.
