@@ -341,7 +341,7 @@ pub struct RoleDesc {
     pub login: bool,
     /// Kept for dumps.
     pub replication: bool,
-    /// Kept for dumps: there are no policies.
+    /// Whether policies of tables say nothing to it.
     pub bypass_rls: bool,
     /// How many sessions it may have; -1 is any number.
     pub connection_limit: i32,

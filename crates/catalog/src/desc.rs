@@ -1,6 +1,7 @@
 //! The descriptors.
 
 use crate::materialized::MaterializedDesc;
+use crate::policy::RowSecurityDesc;
 use crate::routine::TriggerDesc;
 use scaledb_types::{EnumType, Label, Type};
 use serde::{Deserialize, Serialize};
@@ -302,6 +303,9 @@ pub struct TableDesc {
     /// What makes it a materialized view, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub materialized: Option<MaterializedDesc>,
+    /// What it has of row-level security, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row_security: Option<Box<RowSecurityDesc>>,
     /// What COMMENT ON has said.
     #[serde(default)]
     pub comments: Vec<CommentDesc>,
@@ -384,6 +388,7 @@ impl TableDesc {
             parameters: Vec::new(),
             included: Vec::new(),
             materialized: None,
+            row_security: None,
             comments: Vec::new(),
         }
     }
@@ -559,6 +564,9 @@ pub struct ViewDesc {
     /// Whether those who read it need privileges on what it reads, in place of its owner; if it was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security_invoker: Option<bool>,
+    /// Whether nothing that may tell of a row is asked of rows that its query leaves out; if it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub security_barrier: Option<bool>,
     /// Whether rows that are written through it must be rows of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_option: Option<CheckOption>,
@@ -757,6 +765,7 @@ impl Relation {
             oids.extend(t.checks.iter().map(|c| c.oid));
             oids.extend(t.foreign_keys.iter().map(|f| f.oid));
             oids.extend(t.triggers.iter().map(|trigger| trigger.oid));
+            oids.extend(t.policies().iter().map(|policy| policy.oid));
         }
         if let Self::View(view) = self {
             oids.extend(view.triggers.iter().map(|trigger| trigger.oid));

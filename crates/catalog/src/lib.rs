@@ -22,6 +22,7 @@ mod domain;
 mod extensions;
 mod grants;
 mod materialized;
+mod policy;
 mod rights;
 mod routine;
 mod snapshot;
@@ -43,6 +44,7 @@ pub use domain::{DomainCheckDesc, DomainDesc};
 pub use extensions::ExtensionDesc;
 pub use grants::{GrantError, with_owner};
 pub use materialized::MaterializedDesc;
+pub use policy::{PolicyCommand, PolicyDesc, PolicyExpression, RowSecurityDesc};
 pub use routine::{
     Instance, Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TriggerDesc,
     TriggerEvents, TriggerTiming, Volatility, of_row_type, row_type,

@@ -34,6 +34,7 @@ impl TableDesc {
             path: own.path.clone(),
             known: own.known.clone(),
             security_invoker: None,
+            security_barrier: None,
             check_option: None,
             defaults: Vec::new(),
             triggers: Vec::new(),

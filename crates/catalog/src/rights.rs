@@ -5,7 +5,8 @@ use crate::access::{
     Privileges, READ_ALL_DATA, READ_ALL_SETTINGS, READ_ALL_STATS, RoleDesc, WRITE_ALL_DATA, default_grants,
     default_grants_of_public,
 };
-use crate::desc::Relation;
+use crate::desc::{Relation, TableDesc};
+use crate::policy::PolicyDesc;
 use crate::snapshot::{Catalog, PUBLIC};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -137,6 +138,22 @@ impl Catalog {
     /// Whether a role may do everything.
     pub fn is_superuser(&self, role: u32) -> bool {
         role == OWNER || self.roles.get(&role).is_some_and(|desc| desc.superuser)
+    }
+
+    /// Whether policies of tables say nothing to a role.
+    pub fn bypasses_policies(&self, role: u32) -> bool {
+        self.is_superuser(role) || self.roles.get(&role).is_some_and(|desc| desc.bypass_rls)
+    }
+
+    /// Whether policies say which rows of a table a role sees and writes.
+    pub fn are_rows_secured(&self, table: &TableDesc, role: u32) -> bool {
+        let own = |forced: bool| !forced && self.has_rights_of(role, self.owner_of(table.oid));
+        table.is_secured() && !self.bypasses_policies(role) && !own(table.is_forced())
+    }
+
+    /// Whether a policy is for a role: it names that role, or one that it is a member of.
+    pub fn is_policy_for(&self, policy: &PolicyDesc, role: u32) -> bool {
+        policy.is_public() || policy.roles.iter().any(|&named| self.has_rights_of(role, named))
     }
 
     /// Whether a role may do what another may: it is that role, or a member of it that inherits; or a superuser.

@@ -66,10 +66,14 @@ enum Later<'a> {
     TriggeringTable(&'a TableDesc),
     /// A table whose foreign keys set some of their columns only, or are not looked at.
     ReferringTable(&'a TableDesc),
+    /// A table whose policies say who sees which rows, or would if that were enabled.
+    SecuredTable(&'a TableDesc),
     /// A materialized view: a table that nobody writes to.
     MaterializedView(&'a TableDesc),
     /// A view that says which rows are written through it, or has triggers.
     WrittenView(&'a ViewDesc),
+    /// A view that is a security barrier.
+    BarrierView(&'a ViewDesc),
     /// An enum type.
     Enum(&'a EnumDesc),
     /// A domain.
@@ -94,10 +98,10 @@ enum Later<'a> {
 #[derive(Deserialize)]
 enum Descriptor {
     #[serde(alias = "ComputingTable", alias = "TriggeringTable", alias = "ExcludingTable")]
-    #[serde(alias = "MaterializedView", alias = "ReferringTable")]
+    #[serde(alias = "MaterializedView", alias = "ReferringTable", alias = "SecuredTable")]
     Table(Arc<TableDesc>),
     Sequence(Arc<SequenceDesc>),
-    #[serde(alias = "WrittenView")]
+    #[serde(alias = "WrittenView", alias = "BarrierView")]
     View(Arc<ViewDesc>),
     Enum(Arc<EnumDesc>),
     Domain(Arc<DomainDesc>),
@@ -114,6 +118,9 @@ enum Descriptor {
 fn text(relation: &Relation) -> serde_json::Result<String> {
     // the latest first: who knows a name knows what the names behind it are for
     match relation {
+        Relation::Table(table) if table.row_security.is_some() => {
+            serde_json::to_string(&Later::SecuredTable(table))
+        }
         Relation::Table(table)
             if table.references_off
                 || table.foreign_keys.iter().any(|key| !key.on_delete_sets.is_empty()) =>
@@ -130,6 +137,9 @@ fn text(relation: &Relation) -> serde_json::Result<String> {
             serde_json::to_string(&Later::TriggeringTable(table))
         }
         Relation::Table(table) if table.generates() => serde_json::to_string(&Later::ComputingTable(table)),
+        Relation::View(view) if view.security_barrier == Some(true) => {
+            serde_json::to_string(&Later::BarrierView(view))
+        }
         Relation::View(view) if view.is_written() => serde_json::to_string(&Later::WrittenView(view)),
         other => serde_json::to_string(other),
     }

@@ -44,7 +44,6 @@ const KINDS: &[(&str, &str, &str, Form)] = &[
     ("operator class", "DROP OPERATOR CLASS", "operator class", Form::Using),
     ("operator family", "DROP OPERATOR FAMILY", "operator family", Form::Using),
     ("operator", "DROP OPERATOR", "operator", Form::Operators),
-    ("policy", "DROP POLICY", "policy", Form::OnTable),
     ("publication", "DROP PUBLICATION", "publication", Form::Names),
     ("rule", "DROP RULE", "rule", Form::OnTable),
     ("server", "DROP SERVER", "server", Form::Names),

@@ -46,6 +46,11 @@ pub enum Subject {
         schema: Option<String>,
         table: String,
     },
+    Policy {
+        name: String,
+        schema: Option<String>,
+        table: String,
+    },
     /// An extension, by its name.
     Extension(String),
     Role(RoleName),
@@ -106,6 +111,11 @@ pub(super) fn comment(at: &mut Cursor<'_>) -> Result<Comment> {
         at.expect("on")?;
         let (schema, table) = qualified(at)?;
         Subject::Trigger { name, schema, table }
+    } else if at.accept("policy") {
+        let name = at.name()?;
+        at.expect("on")?;
+        let (schema, table) = qualified(at)?;
+        Subject::Policy { name, schema, table }
     } else if let Some(kinds) = super::routine::kinds(at) {
         Subject::Routine { kinds, routine: super::routine::signature(at)? }
     } else {

@@ -42,6 +42,7 @@ pub mod normalize;
 mod operators;
 pub mod passwords;
 pub mod plpgsql;
+pub mod policy;
 mod quantified;
 mod recursive_view;
 pub mod reserved;

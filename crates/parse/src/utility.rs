@@ -140,6 +140,7 @@ pub enum Utility {
     DropRoutines(Box<super::routine::DropRoutines>),
     AlterRoutine(Box<super::routine::AlterRoutine>),
     CreateTrigger(Box<super::trigger::CreateTrigger>),
+    Policy(Box<super::policy::PolicyStatement>),
     DropTrigger(Box<super::trigger::DropTrigger>),
     RenameTrigger(Box<super::trigger::RenameTrigger>),
     EnableTriggers(Box<super::trigger::EnableTriggers>),
@@ -260,6 +261,15 @@ pub fn parse(text: &str) -> Option<Result<Utility>> {
         }
         "drop" if super::domain::is_about(text) => {
             |at| Ok(Utility::Domain(Box::new(super::domain::drop_domain(at)?)))
+        }
+        "create" if super::policy::is_about(text) => {
+            |at| Ok(Utility::Policy(Box::new(super::policy::create(at)?)))
+        }
+        "alter" if super::policy::is_about(text) => {
+            |at| Ok(Utility::Policy(Box::new(super::policy::alter(at)?)))
+        }
+        "drop" if super::policy::is_about(text) => {
+            |at| Ok(Utility::Policy(Box::new(super::policy::drop_policy(at)?)))
         }
         "drop" if super::absent::is_about(text) => super::absent::drop_absent,
         "comment" => |at| Ok(Utility::Comment(super::comment::comment(at)?)),

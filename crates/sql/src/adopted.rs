@@ -143,6 +143,7 @@ pub(crate) fn describe<W: Worker>(
         parameters: Vec::new(),
         included: Vec::new(),
         materialized: None,
+        row_security: None,
     })));
     Ok(None)
 }

@@ -6,7 +6,7 @@ use super::with::{Reading, Stage};
 use super::{Binder, CteDef, Typed, unsupported};
 use crate::functions::{SetFn, of_records};
 use crate::plan::expr::Expr;
-use crate::plan::joins::{Derived, Held, Leaf, Open, Tree};
+use crate::plan::joins::{Derived, Held, Leaf, Open, OpenPart, Tree};
 use crate::plan::window::{Frame, OwnFn, Window, WindowFn};
 use crate::plan::{Computed, Label, Node, SetCall, SetItem, Slot};
 use scaledb_catalog::{Relation, ViewDesc};
@@ -380,6 +380,8 @@ impl Binder<'_> {
                 let slots = columns.iter().map(|column| (column.origin.1, column.slot));
                 let number = self.reads_relation(&Relation::Table(desc.clone()), slots);
                 self.locks_relation(number, &alias_name);
+                let locks = !self.locking.within(&alias_name).is_empty();
+                self.secure_leaf(&mut leaf, locks)?;
                 self.lock_leaf(&mut leaf, &alias_name);
                 self.add_table(Some(&desc.schema), alias, &name, columns)?;
                 Ok(Tree::Leaf(leaf))
@@ -397,7 +399,10 @@ impl Binder<'_> {
                 let bound =
                     self.within_view(&view, by, |binder| binder.deeper(|binder| binder.query(&query)));
                 let mut bound = bound?;
-                let (rows, open) = (bound.rows.take(), bound.open.take());
+                let (mut rows, mut open) = (bound.rows.take(), bound.open.take());
+                if view.security_barrier == Some(true) {
+                    open = barred(rows.take(), open);
+                }
                 let (node, mut columns) = self.open_columns(bound, &[]);
                 for (column, (name, ..)) in columns.iter_mut().zip(&view.columns) {
                     column.name.clone_from(name);
@@ -818,6 +823,17 @@ fn no_alias(query: &sqlparser::ast::Query) -> SqlError {
     };
     SqlError::new(SqlState::SYNTAX_ERROR, format!("{what} in FROM must have an alias"))
         .hint(format!("For example, FROM ({form} ...) [AS] foo."))
+}
+
+/// What of the query of a security barrier is left to plan: conditions from outside are not mixed with its own.
+fn barred(rows: Option<(Tree, Vec<Expr>)>, open: Option<Box<Open>>) -> Option<Box<Open>> {
+    let Some((tree, conditions)) = rows else {
+        return open.map(|open| Box::new(Open { barrier: true, ..*open }));
+    };
+    let mut slots = Vec::new();
+    tree.slots(&mut slots);
+    let part = OpenPart::Rows(Box::new(tree), conditions);
+    Some(Box::new(Open { pushable: slots.into_iter().collect(), barrier: true, part }))
 }
 
 /// A query in FROM, with the slots of its columns: its tables and what is computed of their rows, if these are planned

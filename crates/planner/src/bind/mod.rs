@@ -21,6 +21,7 @@ pub mod mentioned;
 pub mod names;
 pub mod noted;
 mod operator;
+pub mod policy;
 pub mod privileges;
 pub mod query;
 mod routine;
@@ -45,6 +46,7 @@ use crate::optimize::Statement;
 use crate::optimize::prepare::prepare;
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Open, Tree};
+use crate::plan::secured::Reader;
 use crate::plan::statistics::TableStatistics;
 use crate::plan::{BoundTable, Computed, ForeignKey, Kind, Node, Plan, Slot};
 use names::Naming;
@@ -83,6 +85,8 @@ pub trait Lookup {
     fn system_table(&self, schema: Option<&str>, name: &str) -> Option<SystemTable>;
     /// Why a table of the library has no such name here, if there is one.
     fn absent(&self, name: &str) -> Option<String>;
+    /// For whom policies are chosen.
+    fn reader(&self) -> Reader;
 }
 
 /// An expression and its type.
@@ -243,6 +247,8 @@ pub struct Binder<'b> {
     current_of: Option<(String, u32)>,
     /// What is known of domains.
     domains: domain::Domains,
+    /// What is known of policies.
+    pub policies: policy::Policies,
 }
 
 impl<'b> Binder<'b> {
@@ -319,6 +325,7 @@ impl<'b> Binder<'b> {
             wants_values: false,
             current_of: None,
             domains: domain::Domains::default(),
+            policies: policy::Policies::default(),
         }
     }
 
@@ -391,6 +398,9 @@ impl<'b> Binder<'b> {
             output.iter().chain(&scan.filter).for_each(|expr| expr.slots(&mut |slot| used[slot] = true));
         }
         prepare(&mut root, &mut self.used, output.iter().any(Expr::needs_worker));
+        let named = (self.tables.len(), self.relations.len());
+        let secured = self.finish_policies();
+        let is_estimated = !self.estimates.is_empty();
         let params = self.params.into_iter().map(|ty| ty.unwrap_or(Type::TEXT)).collect();
         let plan = Plan {
             root,
@@ -416,6 +426,9 @@ impl<'b> Binder<'b> {
             wants_values: self.wants_values,
             current_of: self.current_of,
             needs: self.uses.finish(),
+            named,
+            is_conditional: is_estimated || secured.is_some(),
+            secured,
         };
         (plan, params)
     }

@@ -83,6 +83,34 @@ impl Uses {
         self.by = role;
     }
 
+    /// Whose privileges count for a use, if not those of the role that runs the statement.
+    pub fn by_whom(&self, UseNumber(number): UseNumber) -> Option<u32> {
+        self.all[number].need.by
+    }
+
+    /// Whether what is used is read, as far as the statement is bound: a column of it has been named.
+    pub fn is_read(&self, UseNumber(number): UseNumber) -> bool {
+        let Use { slots, reads, through, .. } = &self.all[number];
+        match through {
+            Some(view) => self.is_read(*view),
+            None => *reads || slots.iter().any(|held| self.times_named(held.slot) > held.before),
+        }
+    }
+
+    /// How often slots have been named.
+    pub fn counts(&self, slots: &[Slot]) -> Vec<u32> {
+        slots.iter().map(|&slot| self.times_named(slot)).collect()
+    }
+
+    /// Forgets how often slots have been named since.
+    pub fn restore_counts(&mut self, slots: &[Slot], counts: &[u32]) {
+        for (&slot, &count) in slots.iter().zip(counts) {
+            if let Some(times) = self.named.get_mut(slot) {
+                *times = count;
+            }
+        }
+    }
+
     /// How many uses there are.
     pub fn count(&self) -> usize {
         self.all.len()

@@ -80,7 +80,11 @@ impl Binder<'_> {
         let optimize::Rows { mut node, mut sorted } = match pushable.is_empty() {
             true => optimize::rows(self, tree, conditions, &asked),
             false => {
-                open = Some(Box::new(Open { pushable, part: OpenPart::Rows(Box::new(tree), conditions) }));
+                open = Some(Box::new(Open {
+                    pushable,
+                    barrier: false,
+                    part: OpenPart::Rows(Box::new(tree), conditions),
+                }));
                 optimize::Rows { node: Node::Result, sorted: false }
             }
         };

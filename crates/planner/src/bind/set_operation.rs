@@ -101,7 +101,7 @@ impl Binder<'_> {
         let ((left, left_open), (right, right_open)) = (side(left), side(right));
         let open = (left_open.is_some() || right_open.is_some()).then(|| {
             let part = OpenPart::Sides([left_open, right_open]);
-            Box::new(Open { pushable: slots.iter().copied().collect(), part })
+            Box::new(Open { pushable: slots.iter().copied().collect(), barrier: false, part })
         });
         let kind = match (op, all) {
             (SetOperator::Union, true) => {
@@ -131,7 +131,8 @@ fn open_rows((tree, conditions): (Tree, Vec<Expr>), node: Node) -> Open {
     };
     let mut slots = Vec::new();
     tree.slots(&mut slots);
-    Open { pushable: slots.into_iter().collect(), part: OpenPart::Rows(Box::new(tree), conditions) }
+    let part = OpenPart::Rows(Box::new(tree), conditions);
+    Open { pushable: slots.into_iter().collect(), barrier: false, part }
 }
 
 /// The word for an operation on two queries.

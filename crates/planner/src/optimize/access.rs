@@ -43,11 +43,14 @@ impl Planner<'_> {
     /// The scan of a table, or the operator of another leaf, under the conditions that can be checked there.
     pub(super) fn leaf(
         &mut self,
-        leaf: Leaf,
+        mut leaf: Leaf,
         conditions: &mut Vec<Expr>,
         bound: &mut HashSet<Slot>,
         first: bool,
     ) -> Node {
+        // what policies say is asked first: nothing else learns of a row that they hide
+        let mut secured = leaf.secured.len();
+        conditions.splice(..0, std::mem::take(&mut leaf.secured));
         let candidate = self.candidate(&leaf, conditions, bound, first);
         let mut partial = leaf.partial.iter();
         if partial.any(|(_, predicate)| !implied(conditions, predicate) && may_imply(conditions, predicate)) {
@@ -74,7 +77,10 @@ impl Planner<'_> {
                 }
                 for number in numbers.into_iter().rev() {
                     conditions.remove(number);
+                    secured -= usize::from(number < secured);
                 }
+                let mut own: Vec<Expr> = conditions.drain(..secured).collect();
+                Expr::sort(&mut own);
                 let loads = Loads::new(&table, &leaf.slots);
                 let projection = Projection::existence();
                 let counted = candidate.access.counted(&table, candidate.index);
@@ -86,7 +92,8 @@ impl Planner<'_> {
                     access: candidate.access,
                     loads,
                     projection,
-                    filter: None,
+                    filter: Expr::together(own),
+                    secured,
                     rows,
                     counted,
                     batches: false,
@@ -94,7 +101,14 @@ impl Planner<'_> {
                 }))
             }
             (LeafKind::Other(node), _) => match leaf.open {
-                Some(open) => self.open(node, *open, &leaf.slots, conditions, bound),
+                Some(open) => {
+                    let barrier = open.barrier;
+                    let mut node = self.open(node, *open, &leaf.slots, conditions, bound);
+                    if let (true, Node::Scan(scan)) = (barrier, &mut node) {
+                        scan.secure();
+                    }
+                    node
+                }
                 None => node,
             },
             (LeafKind::Table { .. }, None) => Node::Result,
@@ -120,6 +134,37 @@ impl Planner<'_> {
         first: bool,
     ) -> Option<Candidate> {
         let LeafKind::Table { table, .. } = &leaf.kind else { return None };
+        if !leaf.secured.is_empty() {
+            return self.secured_candidate(leaf, conditions, bound, first);
+        }
+        self.candidate_of(table, leaf, conditions, bound, first)
+    }
+
+    /// The best access under conditions and those of policies.
+    fn secured_candidate(
+        &self,
+        leaf: &Leaf,
+        conditions: &[Expr],
+        bound: &HashSet<Slot>,
+        first: bool,
+    ) -> Option<Candidate> {
+        let LeafKind::Table { table, .. } = &leaf.kind else { return None };
+        let own = leaf.secured.len();
+        let all = [&leaf.secured[..], conditions].concat();
+        let mut found = self.candidate_of(table, leaf, &all, bound, first)?;
+        found.consumed.retain(|number| *number >= own);
+        found.consumed.iter_mut().for_each(|number| *number -= own);
+        Some(found)
+    }
+
+    fn candidate_of(
+        &self,
+        table: &Arc<BoundTable>,
+        leaf: &Leaf,
+        conditions: &[Expr],
+        bound: &HashSet<Slot>,
+        first: bool,
+    ) -> Option<Candidate> {
         let indexes =
             std::iter::once(IndexRef::Primary).chain((0..table.secondary.len()).map(IndexRef::Secondary));
         let mut best: Option<Candidate> = None;

@@ -22,6 +22,7 @@ impl Planner<'_> {
         let moves = matches!(open.part, OpenPart::Sides(_));
         let within = |condition: &Expr| {
             let mut within = self.available(condition, bound) && !condition.has_volatile();
+            within &= !open.barrier || condition.is_leakproof();
             within &= !(moves && condition.has_subquery());
             let mut reads = false;
             condition.slots(&mut |slot| {

@@ -250,12 +250,7 @@ impl<'p> Planner<'p> {
         match (Expr::all(now), node) {
             (None, node) => node,
             (Some(more), Node::Scan(mut scan)) => {
-                let mut all = Vec::new();
-                if let Some(filter) = scan.filter.take() {
-                    filter.into_conjuncts(&mut all);
-                }
-                more.into_conjuncts(&mut all);
-                scan.filter = Expr::all(all);
+                scan.filter_by(more);
                 Node::Scan(scan)
             }
             (Some(predicate), node) => Node::Filter { input: Box::new(node), predicate },

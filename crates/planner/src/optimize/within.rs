@@ -54,8 +54,8 @@ impl Planner<'_> {
     fn cost(&self, tree: &Tree, conditions: &[Expr], bound: &HashSet<Slot>) -> f64 {
         match tree {
             Tree::Leaf(leaf) => match leaf.open.as_deref() {
-                Some(Open { pushable, part: OpenPart::Rows(tree, own) }) => {
-                    let conditions = [&checked(pushable, conditions, bound)[..], own].concat();
+                Some(Open { pushable, barrier, part: OpenPart::Rows(tree, own) }) => {
+                    let conditions = [&checked((pushable, *barrier), conditions, bound)[..], own].concat();
                     self.cost(tree, &conditions, bound) * 2.0 + BEGIN
                 }
                 _ => self.parts(&[tree], conditions, bound).0[0].cost,
@@ -83,8 +83,8 @@ impl Planner<'_> {
     pub(super) fn is_served(&self, tree: &Tree, conditions: &[Expr], bound: &HashSet<Slot>) -> bool {
         match tree {
             Tree::Leaf(leaf) => match leaf.open.as_deref() {
-                Some(Open { pushable, part: OpenPart::Rows(tree, _) }) => {
-                    self.is_served(tree, &checked(pushable, conditions, bound), bound)
+                Some(Open { pushable, barrier, part: OpenPart::Rows(tree, _) }) => {
+                    self.is_served(tree, &checked((pushable, *barrier), conditions, bound), bound)
                 }
                 Some(_) => false,
                 None => self.has_key(leaf, conditions, bound),
@@ -108,9 +108,13 @@ impl Planner<'_> {
 }
 
 /// The conditions that can be checked in a query that is not planned yet.
-fn checked(pushable: &HashSet<Slot>, conditions: &[Expr], bound: &HashSet<Slot>) -> Vec<Expr> {
+fn checked(
+    (pushable, barrier): (&HashSet<Slot>, bool),
+    conditions: &[Expr],
+    bound: &HashSet<Slot>,
+) -> Vec<Expr> {
     let within = |condition: &&Expr| {
-        let mut within = !condition.has_volatile();
+        let mut within = !condition.has_volatile() && (!barrier || condition.is_leakproof());
         condition.slots(&mut |slot| within &= pushable.contains(&slot) || bound.contains(&slot));
         within
     };

@@ -436,6 +436,27 @@ impl Expr {
         reads && !self.needs_worker() && self.same(self)
     }
 
+    /// Whether its evaluation tells nothing of the row that it reads but its answer: neither by an error nor by what a
+    /// function does.
+    pub fn is_leakproof(&self) -> bool {
+        let itself = match self {
+            Self::Slot(_) | Self::Const(_) | Self::Param(_) => return true,
+            Self::Compare(..) | Self::In(..) | Self::And(_) | Self::Or(_) | Self::Not(_) | Self::Test(..) => {
+                true
+            }
+            Self::Call(call) => call.0.is_widening(),
+            Self::Session(_) => {
+                let mut reads = false;
+                self.slots(&mut |_| reads = true);
+                return !reads && !self.has_volatile();
+            }
+            _ => false,
+        };
+        let mut parts = true;
+        self.children(&mut |part| parts = parts && part.is_leakproof());
+        itself && parts
+    }
+
     /// The conditions that all must hold.
     pub fn into_conjuncts(self, out: &mut Vec<Expr>) {
         match self {
@@ -449,8 +470,13 @@ impl Expr {
     /// One condition of several: the cheap ones come first, as in PostgreSQL, and those that run subqueries last, so
     /// that they see few rows.
     pub fn all(mut conjuncts: Vec<Expr>) -> Option<Expr> {
-        conjuncts.sort_by_cached_key(|conjunct| (conjunct.effort(), conjunct.calls()));
+        Self::sort(&mut conjuncts);
         Self::together(conjuncts)
+    }
+
+    /// Puts conditions in the order in which [`Self::all`] has them.
+    pub fn sort(conjuncts: &mut [Expr]) {
+        conjuncts.sort_by_cached_key(|conjunct| (conjunct.effort(), conjunct.calls()));
     }
 
     /// One condition of several, in their order.

@@ -20,6 +20,8 @@ pub struct Leaf {
     pub computed: Vec<Held>,
     /// Of a query in FROM, what is left to plan of it.
     pub open: Option<Box<Open>>,
+    /// Of a table, what policies say of the rows that are seen: nothing that may tell of a row is asked of others.
+    pub secured: Vec<Expr>,
     /// A slot more, that is true in every row: an outer join that leaves the row out makes it NULL. Few leaves have it.
     pub there: Option<Box<Slot>>,
 }
@@ -30,6 +32,8 @@ pub struct Leaf {
 pub struct Open {
     /// The slots that such conditions may read.
     pub pushable: HashSet<Slot>,
+    /// Whether only those may be checked in it that tell nothing of a row.
+    pub barrier: bool,
     pub part: OpenPart,
 }
 
@@ -69,6 +73,7 @@ impl Leaf {
             partial: Vec::new(),
             computed: Vec::new(),
             open: None,
+            secured: Vec::new(),
             there: None,
         }
     }
@@ -91,6 +96,7 @@ impl Leaf {
             partial: Vec::new(),
             computed: Vec::new(),
             open: None,
+            secured: Vec::new(),
             there: None,
         }
     }
@@ -177,7 +183,7 @@ impl Tree {
                 }
                 let copy = Leaf::table(table.clone(), alias.clone(), *number, leaf.slots.clone());
                 let (partial, computed) = (leaf.partial.clone(), leaf.computed.clone());
-                Self::Leaf(Leaf { partial, computed, ..copy })
+                Self::Leaf(Leaf { partial, computed, secured: leaf.secured.clone(), ..copy })
             }
             Self::Inner(parts, on) => {
                 Self::Inner(parts.iter().map(Self::copy).collect::<Option<_>>()?, on.clone())

@@ -18,6 +18,7 @@ pub mod needs;
 pub mod place;
 pub mod point;
 pub mod routine;
+pub mod secured;
 mod set_call;
 pub mod statistics;
 mod table;
@@ -60,6 +61,9 @@ pub struct Scan {
     pub loads: Loads,
     pub projection: Projection,
     pub filter: Option<Expr>,
+    /// How many of the conditions of the filter are asked before all that may tell of a row: those of policies, and what
+    /// tells of none.
+    pub secured: usize,
     /// How many rows it is thought to yield each time.
     pub rows: f64,
     /// What it is counted for: the index, or the table if it reads all of it.
@@ -68,6 +72,45 @@ pub struct Scan {
     pub batches: bool,
     /// How its rows are locked further up, if they are.
     pub locked: Option<Locked>,
+}
+
+impl Scan {
+    /// The conditions of its filter: none of them consists of others.
+    fn conjuncts(&mut self) -> Vec<Expr> {
+        match self.filter.take() {
+            None => Vec::new(),
+            Some(Expr::And(list)) => list,
+            Some(one) => vec![one],
+        }
+    }
+
+    /// From here on all that may tell of a row is asked behind its filter.
+    pub fn secure(&mut self) {
+        let own = self.conjuncts();
+        self.secured = own.len();
+        self.filter = Expr::together(own);
+    }
+
+    /// Adds conditions to its filter.
+    pub fn filter_by(&mut self, more: Expr) {
+        let mut new = Vec::new();
+        more.into_conjuncts(&mut new);
+        let mut first = self.conjuncts();
+        if self.secured == 0 {
+            first.extend(new);
+            self.filter = Expr::all(first);
+            return;
+        }
+        let mut rest = first.split_off(self.secured.min(first.len()));
+        let (tells_nothing, tells): (Vec<Expr>, Vec<Expr>) = new.into_iter().partition(Expr::is_leakproof);
+        first.extend(tells_nothing);
+        rest.extend(tells);
+        Expr::sort(&mut first);
+        Expr::sort(&mut rest);
+        self.secured = first.len();
+        first.extend(rest);
+        self.filter = Expr::together(first);
+    }
 }
 
 /// What a scan does for the operator above that locks its rows.
@@ -379,6 +422,13 @@ pub struct Plan {
     pub current_of: Option<(String, u32)>,
     /// What it needs to be allowed to do, if anything.
     pub needs: Option<Box<needs::Needs>>,
+    /// How many of its tables, and of its relations, it names itself: policies name the others.
+    pub named: (usize, usize),
+    /// What it has of row-level security: whom it was made for.
+    pub secured: Option<Box<secured::Secured>>,
+    /// Whether it may be outdated while the catalog is the same: tables may have become larger or smaller, or it may
+    /// be run by somebody else.
+    pub is_conditional: bool,
 }
 
 /// What the tag of a statement says.

@@ -1,6 +1,7 @@
 //! Statements that write, and what they check.
 
 use super::expr::Expr;
+use super::secured::PolicyCheck;
 use super::trigger::Triggers;
 use super::{BoundTable, IndexRef, Node, Slot};
 use scaledb_catalog::ForeignKeyDesc;
@@ -55,6 +56,8 @@ pub struct Checks {
     pub given: Vec<usize>,
     /// What the views say that the row is written through.
     pub views: Option<Box<ViewChecks>>,
+    /// What policies say of it, before all others.
+    pub policies: Option<Box<[PolicyCheck]>>,
 }
 
 /// What views make of a row that is written through them, and say of it.
@@ -163,6 +166,8 @@ pub struct ConflictUpdate {
     /// The columns that change.
     pub columns: Vec<usize>,
     pub filter: Option<Expr>,
+    /// What policies say of the row that is there, and then of the new one.
+    pub policies: Option<Box<[PolicyCheck]>>,
     pub triggers: Option<Box<Triggers>>,
 }
 
@@ -238,6 +243,8 @@ pub struct MergeClause {
     /// Whether it is for rows of the source that match one of the table, or for all others.
     pub matched: bool,
     pub condition: Option<Expr>,
+    /// What policies say of the row that matches, if it is to be changed or deleted.
+    pub policies: Option<Box<[PolicyCheck]>>,
     pub action: MergeAction,
 }
 

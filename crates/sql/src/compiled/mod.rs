@@ -11,6 +11,7 @@ use scaledb_catalog::RoutineDesc;
 use scaledb_parse::utility::Utility;
 use scaledb_planner::plan::Plan;
 use scaledb_planner::plan::point::PointKey;
+use scaledb_planner::plan::secured::Reader;
 use scaledb_sync::lock::Mutex;
 use scaledb_types::Type;
 use sqlparser::ast::Statement;
@@ -64,6 +65,18 @@ pub(crate) struct Compiled {
     pub(crate) kind: StatementKind,
     /// The version of the catalog that it was made for.
     pub(crate) version: u64,
+}
+
+impl Compiled {
+    /// Whom it was made for, if policies of tables say who may run it.
+    pub(crate) fn reader(&self) -> Option<Reader> {
+        match (&self.action, &self.explained) {
+            (_, Some(explained)) => explained.reader(),
+            (Action::Plan(plan), _) => plan.secured.as_ref().map(|secured| secured.reader),
+            (Action::Call(call), _) => call.args.reader(),
+            _ => None,
+        }
+    }
 }
 
 /// A session's hold on a compiled statement. Each run takes another one: its owners are counted in memory of the

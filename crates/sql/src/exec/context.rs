@@ -21,6 +21,7 @@ use scaledb_parse::utility::Utility;
 use scaledb_planner::bind::Keys;
 use scaledb_planner::bind::expr::is_named;
 use scaledb_planner::functions::SessionFn;
+use scaledb_planner::plan::secured::Reader;
 use scaledb_planner::plan::trigger::{Event, Trigger, Triggers};
 use scaledb_planner::plan::{BoundTable, Computed, Plan};
 use scaledb_sync::atomic::{AtomicUsize, Ordering};
@@ -48,6 +49,10 @@ pub(crate) trait Host {
     fn keys_of(&self, table: u32) -> Result<Keys>;
     /// Whether the current role may read a table, or a column of it.
     fn may_read(&self, table: u32, attnum: Option<i16>) -> bool;
+    /// Whether policies may hide rows of a table from the current role, so that errors show none.
+    fn hides_rows(&self, table: u32) -> bool;
+    /// For whom policies are chosen.
+    fn reader(&self) -> Reader;
     /// The rows of a table that is computed.
     fn computed(&self, table: Computed) -> Result<Vec<Vec<Value>>>;
     /// Takes a lock for the transaction, unless it conflicts with a lock of another session.

@@ -18,6 +18,7 @@ use scaledb_parse::explain::Options;
 use scaledb_parse::utility::Utility;
 use scaledb_planner::plan::expr::Expr;
 use scaledb_planner::plan::routine::has_columns;
+use scaledb_planner::plan::secured::Reader;
 use scaledb_planner::plan::{Kind, Plan};
 use scaledb_types::row_weight;
 use scaledb_types::{Context as CastContext, Result, SqlError, SqlState, Type, Value, find_cast};
@@ -241,6 +242,10 @@ impl<W: Worker> Runner for Exec<'_, W> {
 
     fn generation(&self) -> u64 {
         0
+    }
+
+    fn reader(&self) -> Reader {
+        self.context.host.reader()
     }
 
     fn compile(&mut self, piece: &Piece<'_>) -> Result<Compiled> {

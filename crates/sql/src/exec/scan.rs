@@ -226,7 +226,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             Some((id, loaded)) => {
                 loaded?;
                 self.rows[scan.number] = Some(id);
-                self.filtered(scan, id, scan.filter.as_slice(), next)
+                self.filtered(scan, id, conditions(scan), next)
             }
         }
     }

@@ -279,12 +279,12 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     pub(super) fn planned(&mut self, sql: &Sql, wanted: Wanted) -> Result<Arc<Planned>> {
         let generation = self.runner.generation();
         if let Some(planned) = self.at_hand.get_mut(sql.number).and_then(Option::take)
-            && planned.generation == generation
+            && planned.is_good(generation, || self.runner.reader())
         {
             return Ok(planned);
         }
         if let Some(planned) = self.loaded.planned(sql, &self.frame.records)
-            && planned.generation == generation
+            && planned.is_good(generation, || self.runner.reader())
         {
             return Ok(planned);
         }

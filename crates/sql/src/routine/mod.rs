@@ -28,6 +28,7 @@ use scaledb_catalog::RoutineDesc;
 use scaledb_parse::plpgsql::{NameConflicts, Program, Query, Return, Sql, Step};
 use scaledb_planner::plan::Node;
 use scaledb_planner::plan::routine::Fields;
+use scaledb_planner::plan::secured::Reader;
 use scaledb_sync::lock::Mutex;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
@@ -147,6 +148,9 @@ pub(crate) struct Planned {
     pub(crate) fields: Arc<Fields>,
     /// The state of the catalog and the settings that it was compiled with, where these change while it runs.
     generation: u64,
+    /// If policies of tables have made it what it is: that state, and whom it was made for. It is of no generation
+    /// then.
+    secured: Option<(u64, Reader)>,
 }
 
 impl Loaded {
@@ -231,7 +235,16 @@ impl Planned {
             },
             _ => false,
         };
-        Self { held, records, is_plain, fields: Arc::new(fields), generation }
+        let secured = held.reader().map(|reader| (generation, reader));
+        let generation = if secured.is_some() { u64::MAX } else { generation };
+        Self { held, records, is_plain, fields: Arc::new(fields), generation, secured }
+    }
+
+    /// Whether it may be run in a state of the catalog and the settings, by whoever `reader` says.
+    #[inline]
+    fn is_good(&self, generation: u64, reader: impl FnOnce() -> Reader) -> bool {
+        self.generation == generation
+            || self.secured.is_some_and(|(of, own)| of == generation && own == reader())
     }
 }
 

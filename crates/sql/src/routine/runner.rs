@@ -3,6 +3,7 @@
 use super::{Piece, Planned};
 use crate::api::Severity;
 use crate::compiled::{Compiled, Held};
+use scaledb_planner::plan::secured::Reader;
 use scaledb_types::{Result, SqlError, Type, Value};
 
 /// What a piece of SQL has done.
@@ -20,6 +21,9 @@ pub(crate) trait Runner {
 
     /// Changes with whatever compiled pieces depend on, if that may change while a routine runs.
     fn generation(&self) -> u64;
+
+    /// For whom policies of tables are chosen.
+    fn reader(&self) -> Reader;
 
     /// # Errors
     /// What is wrong with the text.

@@ -18,6 +18,7 @@ use scaledb_planner::functions::SessionFn;
 use scaledb_planner::plan::expr::Expr;
 use scaledb_planner::plan::point::PointKey;
 use scaledb_planner::plan::routine::result_columns;
+use scaledb_planner::plan::secured::Reader;
 use scaledb_planner::plan::statistics::TableStatistics;
 use scaledb_planner::plan::{BoundTable, Kind, Plan};
 use scaledb_types::{Base, Context, Env, Result, SqlError, SqlState, Type, Value};
@@ -331,6 +332,10 @@ impl Lookup for Along<'_> {
 
     fn absent(&self, name: &str) -> Option<String> {
         self.lookup.absent(name)
+    }
+
+    fn reader(&self) -> Reader {
+        self.lookup.reader()
     }
 }
 

@@ -5,11 +5,11 @@ use super::copy_text::{Decoder, Encoder};
 use super::run::Target;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
 use crate::compiled::{Action, Held};
-use crate::exec::context::Context;
+use crate::exec::context::{Context, Host as _};
 use crate::exec::triggers::Fired;
 use crate::exec::{Exec, Flow};
 use crate::memory::Reservation;
-use scaledb_catalog::Relation;
+use scaledb_catalog::{ObjectKind, Privileges, Relation};
 use scaledb_engine::Engine;
 use scaledb_parse::copy::{Copy, CopyFormat, CopySource};
 use scaledb_planner::bind::dml::has_trigger_instead;
@@ -64,6 +64,7 @@ impl<E: Engine> Session<E> {
             CopySource::Query(text) => text.clone(),
             CopySource::Table { schema, name, columns } => {
                 let columns = self.columns_to_copy(schema.as_deref(), name, columns)?;
+                self.check_may_copy(schema.as_deref(), name, &columns, Privileges::SELECT)?;
                 let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
                 let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
                 let schema = schema.as_ref().map_or(String::new(), |schema| format!("{}.", quoted(schema)));
@@ -161,12 +162,17 @@ impl<E: Engine> Session<E> {
                 format!("SELECT * FROM (VALUES ({params})) AS {name} ({list}) WHERE ({condition}\n)")
             }
         };
+        self.check_may_copy(schema.as_deref(), name, &names, Privileges::INSERT)?;
         let target = format!("{}.{}", quoted(&desc.schema), quoted(&desc.name));
         let text = format!("INSERT INTO {target} ({list}) OVERRIDING SYSTEM VALUE {rows}");
         let oids: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
         let insert = self.compile(&text, &oids)?;
         if let Action::Plan(plan) = &insert.action {
             self.state.check_needs(plan)?;
+        }
+        if self.state.hides_rows(desc.oid) {
+            let what = "COPY FROM not supported with row-level security";
+            return Err(SqlError::unsupported(what).hint("Use INSERT statements instead."));
         }
         if self.transaction.is_read_only() && !is_temporary(&desc.schema) {
             return Err(SqlError::new(
@@ -218,6 +224,35 @@ impl<E: Engine> Session<E> {
     ///
     /// # Errors
     /// 42P10 if a generated one is named.
+    /// Looks whether the current role has a privilege on columns of a table whose policies say something: who may not
+    /// do it at all is told nothing of them.
+    ///
+    /// # Errors
+    /// 42501.
+    fn check_may_copy(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+        columns: &[String],
+        asked: Privileges,
+    ) -> Result<()> {
+        let (catalog, path) = (&self.state.catalog, &self.state.path);
+        let Some(Relation::Table(desc)) = find_relation(catalog, path, schema, name) else { return Ok(()) };
+        if !self.state.hides_rows(desc.oid) {
+            return Ok(());
+        }
+        let role = self.state.identity.current();
+        let has = |name: &String| {
+            let attnum = desc.column(name).map(|at| desc.columns[at].attnum);
+            attnum.is_some_and(|attnum| catalog.column_privileges(role, desc.oid, attnum, asked) == asked)
+        };
+        let all = catalog.privileges(role, ObjectKind::Table, desc.oid, asked) == asked;
+        if all || !columns.is_empty() && columns.iter().all(has) {
+            return Ok(());
+        }
+        Err(self.state.denied(ObjectKind::Table, desc.oid))
+    }
+
     fn columns_to_copy(&self, schema: Option<&str>, name: &str, named: &[String]) -> Result<Vec<String>> {
         let found = find_relation(&self.state.catalog, &self.state.path, schema, name);
         if let Some(relation @ (Relation::View(_) | Relation::Sequence(_))) = found {

@@ -405,7 +405,8 @@ impl<E: Engine> Session<E> {
         // plans that may be about temporary relations are the session's own
         let own = if self.state.has_temporary { self.state.id } else { 0 };
         // what the path is, for `"$user"` in it is another schema for each user
-        let key = format!("{:?}\n{}\n{own}\n{of_plpgsql}", self.state.path, parts.join("\n"));
+        let secured = get("row_security");
+        let key = format!("{:?}\n{}\n{own}\n{secured}\n{of_plpgsql}", self.state.path, parts.join("\n"));
         if *self.settings_key != *key {
             self.settings_key = Arc::from(key);
             self.cache.clear();

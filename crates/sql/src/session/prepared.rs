@@ -12,7 +12,9 @@ use scaledb_catalog::Catalog;
 use scaledb_engine::Engine;
 use scaledb_parse::lex::MAX_NAME;
 use scaledb_parse::{self as parse, normalize, utility};
+use scaledb_planner::bind::Lookup as _;
 use scaledb_planner::bind::expr::is_named;
+use scaledb_planner::plan::secured::Reader;
 use scaledb_types::weight;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::Statement as Ast;
@@ -69,9 +71,15 @@ impl<E: Engine> Session<E> {
             }
             self.cache.clear();
         }
-        let key = Key { text: Arc::from(text), types: types.into(), settings: self.settings_key.clone() };
-        if !private
-            && let Some(compiled) = self.state.database.plans.get(&key, version)
+        let mut key = Key { text: Arc::from(text), types: types.into(), settings: self.settings_key.clone() };
+        let mut known = if private { None } else { self.state.database.plans.get(&key, version) };
+        if known.as_ref().is_some_and(|known| self.is_for_another(known)) {
+            // those for others have places of their own
+            let Reader { role, row_security, defines } = self.state.reader();
+            key.settings = Arc::from(format!("{}\nas {role} {row_security} {defines}", self.settings_key));
+            known = self.state.database.plans.get(&key, version);
+        }
+        if let Some(compiled) = known
             && !self.is_outdated(&compiled)
         {
             let held = Held::new(compiled);
@@ -92,14 +100,22 @@ impl<E: Engine> Session<E> {
         Ok(held)
     }
 
-    /// Whether a plan was made for tables that were much smaller or larger.
+    /// Whether a plan was made for tables that were much smaller or larger, or for another role.
     #[inline]
     fn is_outdated(&self, compiled: &Compiled) -> bool {
         match &compiled.action {
             // most statements join nothing
-            Action::Plan(plan) if !plan.estimates.is_empty() => self.state.shared.is_outdated(plan),
+            Action::Plan(plan) if plan.is_conditional => {
+                self.is_for_another(compiled) || self.state.shared.is_outdated(plan)
+            }
+            Action::Call(_) => self.is_for_another(compiled),
             _ => false,
         }
+    }
+
+    /// Whether policies of tables have made a plan what it is, and it was made for another role.
+    fn is_for_another(&self, compiled: &Compiled) -> bool {
+        compiled.reader().is_some_and(|reader| reader != self.state.reader())
     }
 
     /// Outside of a transaction, the catalog is the newest.
@@ -196,7 +212,9 @@ impl<E: Engine> Session<E> {
     pub(super) fn fresh(&mut self, compiled: &Held) -> Result<Option<Held>> {
         self.refresh();
         self.use_newest_catalog();
-        if compiled.version == self.state.catalog.version && !self.transaction.changed
+        if compiled.version == self.state.catalog.version
+            && !self.transaction.changed
+            && !self.is_for_another(compiled)
             || !matches!(compiled.action, Action::Plan(_) | Action::Call(_))
         {
             return Ok(None);

@@ -15,7 +15,9 @@ use crate::routine::{MAX_CALLS, Piece, Planned, load_block, row_of, run, too_dee
 use scaledb_engine::Engine;
 use scaledb_parse::plpgsql::Program;
 use scaledb_parse::utility::Utility;
+use scaledb_planner::bind::Lookup as _;
 use scaledb_planner::plan::Kind;
+use scaledb_planner::plan::secured::Reader;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -198,6 +200,7 @@ impl<E: Engine> Session<E> {
                 | Utility::AlterRoutine(_)
                 | Utility::CreateTrigger(_)
                 | Utility::DropTrigger(_)
+                | Utility::Policy(_)
                 | Utility::RenameTrigger(_)
                 | Utility::EnableTriggers(_)
                 | Utility::Notify { .. }
@@ -229,6 +232,10 @@ impl<E: Engine> Runner for Session<E> {
     fn generation(&self) -> u64 {
         // both only grow
         self.state.catalog_changes + self.path_number
+    }
+
+    fn reader(&self) -> Reader {
+        self.state.reader()
     }
 
     fn compile(&mut self, piece: &Piece<'_>) -> Result<Compiled> {

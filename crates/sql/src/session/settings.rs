@@ -147,7 +147,6 @@ const KNOWN: &[Known] = &[
 /// Settings of [`KNOWN`] that change something: the others, and those of [`IDLE`], are for PostgreSQL's planner,
 /// storage and log.
 #[rustfmt::skip]
-// without policies `row_security` is what it says, either way
 const EFFECTIVE: &[&str] = &[
     "application_name", "client_encoding", "datestyle", "default_transaction_read_only", "intervalstyle",
     "standard_conforming_strings", "timezone", "bytea_output", "check_function_bodies", "client_min_messages",

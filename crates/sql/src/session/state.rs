@@ -15,6 +15,7 @@ use super::settings::Settings;
 use crate::api::{Notice, Severity};
 use crate::compiled::Held;
 use crate::error::Statements;
+use crate::exec::context::Host;
 use crate::identity::Identity;
 use crate::memory::Reservation;
 use crate::routine::Loaded;
@@ -99,6 +100,8 @@ pub(crate) struct SessionState<E: Engine> {
     pub(crate) txid: Cell<Option<i64>>,
     /// The transaction has waited for a lock since its last statement began.
     pub(crate) waited: Cell<bool>,
+    /// What is compiled now is what a view is made of, and no row is read.
+    pub(crate) defines: Cell<bool>,
 }
 
 /// How much was told at some time.
@@ -156,6 +159,7 @@ impl<E: Engine> SessionState<E> {
             random: RefCell::new(None),
             txid: Cell::new(None),
             waited: Cell::new(false),
+            defines: Cell::new(false),
         }
     }
 
@@ -301,12 +305,20 @@ impl<E: Engine> SessionState<E> {
         }
         let trace = &self.shared.trace;
         let statements = Statements {
-            own: trace.text(own(table.map_or(0, |table| table.desc.oid))),
+            own: trace.text(own(table.as_ref().map_or(0, |table| table.desc.oid))),
             other: conflict.with.and_then(|ts| trace.statement(ts)),
             elsewhere: self.shared.is_shared,
         };
+        // neither the key of a row that policies hide, nor what others have done with it
+        let hides = table.as_ref().is_some_and(|table| Host::hides_rows(self, table.desc.oid));
+        let (place, statements) = match hides {
+            true => {
+                (place.map(|(place, _)| (place, String::new())), Statements { other: None, ..statements })
+            }
+            false => (place, statements),
+        };
         let told = crate::error::conflict_error(conflict, place, &statements);
-        if self.shared.is_shared && conflict.kind != ConflictKind::MembersChanged {
+        if !hides && self.shared.is_shared && conflict.kind != ConflictKind::MembersChanged {
             let detail = told.fields().detail.clone().unwrap_or_default();
             *self.unnamed.borrow_mut() = Some(((**conflict).clone(), detail));
         }

@@ -109,6 +109,9 @@ impl<E: Engine> Session<E> {
             Utility::CreateTrigger(create) => {
                 return self.run_change(alone, |session| session.create_trigger(create));
             }
+            Utility::Policy(statement) => {
+                return self.run_change(alone, |session| session.change_policies(statement));
+            }
             Utility::DropTrigger(drop) => {
                 return self.run_change(alone, |session| session.drop_trigger(drop));
             }

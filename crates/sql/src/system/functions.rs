@@ -2,7 +2,7 @@
 
 use super::Facts;
 use super::oids::{
-    DATABASE, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_TRIGGER, PG_TYPE, TABLESPACE,
+    DATABASE, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_POLICY, PG_PROC, PG_TRIGGER, PG_TYPE, TABLESPACE,
     TEMPORARY_SCHEMA, rule_of, schema_of_oid, schema_oid,
 };
 use super::printed::{printed_as, printed_expression, without_parentheses};
@@ -146,7 +146,14 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             Some(oid) if name_of(catalog, oid).is_some() => Value::Oid(oid),
             _ => Value::Null,
         },
-        "row_security_active" => Value::Bool(false),
+        "row_security_active" => {
+            let oid = match (text, oid) {
+                (Some(_), _) => named_oid(facts, &args[0])?,
+                (None, oid) => oid,
+            };
+            let (reader, table) = (facts.lookup().reader(), oid.and_then(|oid| catalog.table(oid)));
+            Value::Bool(table.is_some_and(|table| catalog.are_rows_secured(table, reader.role)))
+        }
         "pg_jit_available" => Value::Bool(false),
         "pg_blocking_pids" => blocking(facts, args[0].as_i64()),
         "current_query" => facts.running().map_or(Value::Null, |text| Value::text(&*text)),
@@ -434,6 +441,7 @@ fn comment(catalog: &Catalog, oid: u32, class: Option<&str>, number: i32) -> Val
                 PG_PROC => "pg_proc",
                 PG_TYPE => "pg_type",
                 PG_TRIGGER => "pg_trigger",
+                PG_POLICY => "pg_policy",
                 PG_EXTENSION => "pg_extension",
                 _ => "pg_class",
             };

@@ -3,8 +3,8 @@
 use super::Facts;
 use super::functions::{name_of, role_name, signature};
 use super::oids::{
-    PG_AUTHID, PG_CLASS, PG_CONSTRAINT, PG_DATABASE, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_REWRITE,
-    PG_TRIGGER, PG_TYPE, rule_of, schema_of_oid,
+    PG_AUTHID, PG_CLASS, PG_CONSTRAINT, PG_DATABASE, PG_EXTENSION, PG_NAMESPACE, PG_POLICY, PG_PROC,
+    PG_REWRITE, PG_TRIGGER, PG_TYPE, rule_of, schema_of_oid,
 };
 use super::seen::{is_array, own_oid, seen, seen_type};
 use scaledb_catalog::{Catalog, Relation, RoutineKind, TableDesc};
@@ -113,6 +113,10 @@ fn found(facts: &dyn Facts, class: u32, oid: u32, part: i16) -> Option<Object> {
             let trigger = table.triggers.iter().find(|trigger| trigger.oid == oid)?;
             Some(of_table(facts, "trigger", "trigger", &table, &trigger.name))
         }),
+        PG_POLICY => catalog.tables().find_map(|table| {
+            let policy = table.policies().iter().find(|policy| policy.oid == oid)?;
+            Some(of_table(facts, "policy", "policy", table, &policy.name))
+        }),
         PG_PROC => {
             let desc = catalog.routine(oid)?;
             let kind = if desc.kind == RoutineKind::Procedure { "procedure" } else { "function" };
@@ -220,6 +224,7 @@ pub(super) fn identity(facts: &dyn Facts, class: u32, oid: u32, part: i64) -> Va
                 PG_TYPE => "type",
                 PG_CONSTRAINT => "constraint",
                 PG_TRIGGER => "trigger",
+                PG_POLICY => "policy",
                 PG_NAMESPACE => "schema",
                 PG_AUTHID => "role",
                 PG_DATABASE => "database",

@@ -26,6 +26,7 @@ pub(super) const PG_REWRITE: u32 = 2_618;
 pub(super) const PG_TYPE: u32 = 1_247;
 pub(super) const PG_PROC: u32 = 1_255;
 pub(super) const PG_TRIGGER: u32 = 2_620;
+pub(super) const PG_POLICY: u32 = 3_256;
 pub(super) const HEAP: u32 = 2;
 pub(super) const BTREE: u32 = 403;
 

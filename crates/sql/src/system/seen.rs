@@ -160,6 +160,22 @@ pub(super) fn seen_query(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<Stri
     Ok(if same { text } else { renamed(&text, view)? })
 }
 
+/// The condition that begins at a byte of the query of a view, and ends it, as who looks at it finds the names.
+///
+/// # Errors
+/// What is wrong with the query.
+pub(super) fn seen_condition(facts: &dyn Facts, view: &Arc<ViewDesc>, begin: usize) -> Result<String> {
+    let text = view.query.as_str();
+    let (_, noted) = bound(facts, view)?;
+    let mut edits: Vec<(Range<usize>, String)> =
+        noted.into_iter().filter_map(|noted| edit(facts, text, noted)).collect();
+    edits.extend(of_mentions(facts, Whose::View(view), text));
+    edits.retain(|(range, _)| range.start >= begin);
+    edits.sort_by_key(|(range, _)| range.start);
+    edits.dedup_by_key(|(range, _)| range.start);
+    Ok(replaced(text, edits.into_iter()).split_off(begin))
+}
+
 /// What the query of a view calls its columns, and what names and stars in it mean.
 fn bound(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<(Vec<String>, Vec<Noted>)> {
     let query = scaledb_parse::query(&view.query)?;
@@ -167,6 +183,7 @@ fn bound(facts: &dyn Facts, view: &Arc<ViewDesc>) -> Result<(Vec<String>, Vec<No
     let mut binder = Binder::new(facts.catalog(), facts.lookup(), &env, Vec::new());
     binder.known_columns.clone_from(&view.known);
     binder.noted = Some(Vec::new());
+    binder.policies.off = true;
     let bound = binder.apart(Naming::View(view.clone()), |binder| binder.query(&query))?;
     let output = bound.output.into_iter().map(|output| output.name).collect();
     Ok((output, binder.noted.take().unwrap_or_default()))

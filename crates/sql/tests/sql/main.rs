@@ -32,6 +32,7 @@ mod notifications;
 mod partial;
 mod polymorphic;
 mod random;
+mod rls;
 mod roles;
 mod routines;
 mod row_bounds;

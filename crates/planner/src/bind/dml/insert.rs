@@ -10,7 +10,7 @@ use crate::bind::{Binder, Bound, Output, Typed, unsupported};
 use crate::plan::expr::Expr;
 use crate::plan::trigger::Event;
 use crate::plan::{Checks, Insert, Kind, Modify, Node};
-use scaledb_catalog::{Identity, Privileges};
+use scaledb_catalog::{Identity, PolicyCommand, Privileges};
 use scaledb_parse::marked;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use sqlparser::ast::{self, Expr as Ast, OnInsert, SetExpr, TableObject};
@@ -118,7 +118,7 @@ impl Binder<'_> {
             Some(_) => Checks { given, ..Checks::default() },
         };
         self.conflicts |= insert.on.is_some();
-        let conflict = match &insert.on {
+        let mut conflict = match &insert.on {
             None => None,
             Some(OnInsert::OnConflict(on)) => Some(self.on_conflict(&target, &shown, (&row, &seen), on)?),
             Some(_) => return Err(unsupported("ON DUPLICATE KEY")),
@@ -136,6 +136,10 @@ impl Binder<'_> {
         }];
         let (returning, returning_slots, output) = self.returning(insert.returning.as_deref())?;
         checks.views = self.view_checks(&target, &seen);
+        checks.policies = self.policies_of_new(&target, &row, PolicyCommand::Insert, true)?;
+        if let Some(update) = conflict.as_mut().and_then(|conflict| conflict.update.as_mut()) {
+            update.policies = self.policies_of_conflict(&target, &update.existing, &row)?;
+        }
         let triggers = self.triggers(&table, Event::Insert, None);
         let insert = Insert {
             table,

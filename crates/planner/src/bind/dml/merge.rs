@@ -8,11 +8,12 @@ use crate::bind::{Binder, Bound};
 use crate::optimize::{self, Asked};
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
+use crate::plan::secured::{About, PolicyCheck};
 use crate::plan::trigger::{Event, Triggers};
 use crate::plan::{
     BoundTable, Checks, Delete, Insert, Kind, Locked, Merge, MergeAction, MergeClause, Modify, Node, Slot,
 };
-use scaledb_catalog::{Privileges, Relation};
+use scaledb_catalog::{PolicyCommand, Privileges, Relation};
 use scaledb_parse::marked;
 use scaledb_parse::merge::is_nothing;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -73,9 +74,14 @@ impl Binder<'_> {
         let mut done = Vec::with_capacity(clauses.len());
         for (matched, condition, action) in clauses {
             let own = of_event(&triggers, action.event());
+            let policies = self.policies_of_merged(&target, &old, action.event())?;
             let action = match action {
                 Action::Nothing => MergeAction::Nothing,
-                Action::Insert(insert) => MergeAction::Insert(Box::new(Insert { triggers: own, ..*insert })),
+                Action::Insert(mut insert) => {
+                    insert.checks.policies =
+                        self.policies_of_new(&target, &insert.row, PolicyCommand::Insert, false)?;
+                    MergeAction::Insert(Box::new(Insert { triggers: own, ..*insert }))
+                }
                 Action::Update(row, set, generated) => {
                     let (old, source) = (old.clone(), Node::Result);
                     let found = Found { table: table.clone(), source, target: number, old, row };
@@ -101,17 +107,36 @@ impl Binder<'_> {
                     MergeAction::Delete(Box::new(delete))
                 }
             };
-            done.push(MergeClause { matched, condition, action });
+            done.push(MergeClause { matched, condition, policies, action });
         }
         // a trigger of one clause may change the rows of another
         if sees_rows {
             old.iter().for_each(|&slot| self.used[slot] = true);
         }
+        leaf.secured = self.quals_of_target(&target, &old, None)?;
         let source = self.merged_rows(source, leaf, on, inserts);
         let clauses = done;
         let merge = Merge { table, source, target: number, name, old, keeps_old, clauses, triggers };
         let node = Node::ModifyTable(Box::new(Modify::Merge(merge)));
         Ok((Bound::new(node, Vec::new()), Kind::Merge))
+    }
+
+    /// What policies say of a row that matches, before it is changed or deleted.
+    fn policies_of_merged(
+        &mut self,
+        target: &Target,
+        old: &[Slot],
+        event: Option<Event>,
+    ) -> Result<Option<Box<[PolicyCheck]>>> {
+        let command = match event {
+            Some(Event::Update) => PolicyCommand::Update,
+            Some(Event::Delete) => PolicyCommand::Delete,
+            _ => return Ok(None),
+        };
+        let Some(securing) = self.secured_target(target)? else { return Ok(None) };
+        let row = &old[..target.table.types.len()];
+        let checks = self.checks_of_old(&target.table, row, securing, (command, false), About::Merged)?;
+        Ok(Some(checks.into_boxed_slice()))
     }
 
     /// Plans the rows of the source with those of the table; where `all`, those of the source that match none, too.

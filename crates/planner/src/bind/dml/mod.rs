@@ -9,15 +9,17 @@ pub use target::has_trigger_instead;
 
 use super::generated::Generated;
 use super::names::{Naming, fold, split};
+use super::policy::Securing;
 use super::scope::{Scope, ScopeColumn};
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::functions::SessionFn;
 use crate::optimize::{self, Asked};
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
+use crate::plan::secured::PolicyCheck;
 use crate::plan::trigger::{Event, Triggers};
 use crate::plan::{BoundTable, Checks, Delete, ForeignKey, Kind, Modify, Node, Slot, Update};
-use scaledb_catalog::{Identity, Privileges};
+use scaledb_catalog::{Identity, PolicyCommand, Privileges};
 use scaledb_parse::{elements, marked, parts_of_row};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
@@ -262,6 +264,7 @@ impl Binder<'_> {
             late,
             given: set.unwrap_or_default().to_vec(),
             views: None,
+            policies: None,
         })
     }
 
@@ -343,7 +346,27 @@ impl Binder<'_> {
             Some(current) => current,
             None => self.where_clause(selection)?,
         };
-        let late = self.conditions_of(seen, &mut conditions);
+        let late = self.conditions_of(of, seen, &mut conditions);
+        Ok(Rows { tree, conditions, late, target })
+    }
+
+    /// The rows that a statement writes, with the columns of views that it reads; it has been bound, so that it is known
+    /// which policies say something of them.
+    fn computed_rows(
+        &mut self,
+        Rows { mut tree, conditions, late, target }: Rows,
+        seen: &Seen,
+        quals: Vec<Expr>,
+    ) -> Node {
+        match &mut tree {
+            Tree::Leaf(leaf) => leaf.secured = quals,
+            Tree::Inner(parts, _) => {
+                if let Some(Tree::Leaf(leaf)) = parts.first_mut() {
+                    leaf.secured = quals;
+                }
+            }
+            _ => debug_assert!(quals.is_empty(), "the first table is the one that is written"),
+        }
         let node = match target {
             Some(target) => optimize::written(self, tree, conditions, target),
             // of a view whose triggers see rows without names
@@ -352,11 +375,6 @@ impl Binder<'_> {
                 optimize::rows(self, tree, conditions, &asked).node
             }
         };
-        Ok(Rows { node, late })
-    }
-
-    /// The rows that a statement writes, with the columns of views that it reads; it has been bound.
-    fn computed_rows(&mut self, Rows { node, late }: Rows, seen: &Seen) -> Node {
         let exprs: Vec<(Expr, Slot)> =
             self.computed_of(seen).into_iter().map(|(slot, expr)| (expr, slot)).collect();
         let mut node = match exprs.is_empty() {
@@ -413,11 +431,14 @@ impl Binder<'_> {
         let (set, generated) = self.assignments(&target, &update.assignments, &seen.slots, &row)?;
         let assigned: Vec<usize> = set.iter().chain(&generated).map(|(position, _)| *position).collect();
         let triggers = self.triggers(&table, Event::Update, Some(&assigned));
-        let found = Found { table, source: Node::Result, target: number, old, row };
+        let found =
+            Found { table: table.clone(), source: Node::Result, target: number, old: old.clone(), row };
         let returning = update.returning.as_deref().map(|items| (items, own_scope - 1));
         let (mut update, output) =
             self.changed(found, (set, generated), triggers, (&target, new), returning)?;
-        update.source = self.computed_rows(rows, &seen);
+        let mut quals = self.quals_of_target(&target, &old, Some(PolicyCommand::Update))?;
+        quals.extend(self.barriers_of(&target, &seen)?);
+        update.source = self.computed_rows(rows, &seen, quals);
         let node = Node::ModifyTable(Box::new(Modify::Update(update)));
         Ok((Bound::new(node, output), Kind::Update))
     }
@@ -457,6 +478,7 @@ impl Binder<'_> {
         }
         let (returning, returning_slots, output) = self.returning(returning.map(|(items, _)| items))?;
         checks.views = self.view_checks(written, &new);
+        checks.policies = self.policies_of_new(written, &row, PolicyCommand::Update, true)?;
         // columns of the new row that an expression reads are copied from the old one; a message shows all of them
         let mut whole = moves || checks.compares() || seen || Self::are_checked(written);
         whole |= written.instead.is_some();
@@ -491,6 +513,43 @@ impl Binder<'_> {
         Ok((update, output))
     }
 
+    /// What policies show of the rows that a statement writes, which has been bound.
+    fn quals_of_target(
+        &mut self,
+        target: &Target,
+        row: &[Slot],
+        command: Option<PolicyCommand>,
+    ) -> Result<Vec<Expr>> {
+        let Some(securing) = self.secured_target(target)? else { return Ok(Vec::new()) };
+        let reads = self.uses.is_read(target.uses());
+        let table = target.table.clone();
+        self.written_quals(&table, &row[..table.types.len()], securing, command, reads)
+    }
+
+    /// What policies say of a new row of a statement that has been bound; those for SELECT, if it reads the table and
+    /// `may_read`.
+    fn policies_of_new(
+        &mut self,
+        target: &Target,
+        row: &[Slot],
+        command: PolicyCommand,
+        may_read: bool,
+    ) -> Result<Option<Box<[PolicyCheck]>>> {
+        let Some(securing) = self.secured_target(target)? else { return Ok(None) };
+        let reads = may_read && self.uses.is_read(target.uses());
+        let table = target.table.clone();
+        let checks = self.checks_of_new(&table, row, securing, command, reads)?;
+        Ok(Some(checks.into_boxed_slice()))
+    }
+
+    /// Whose policies count of what a statement writes.
+    fn secured_target(&mut self, target: &Target) -> Result<Option<Securing>> {
+        if target.instead.is_some() {
+            return Ok(None);
+        }
+        self.secured_table(&target.table.desc, target.uses())
+    }
+
     /// What is checked about rows that go, which these slots hold.
     fn checks_of_deleted(&mut self, table: &BoundTable, old: &[Slot]) -> Result<Checks> {
         let (_, referred) = self.lookup.foreign_keys(table.desc.oid)?;
@@ -503,7 +562,7 @@ impl Binder<'_> {
             }
         }
         let (not_null, checks, references, late) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Ok(Checks { not_null, checks, references, referred, late, given: Vec::new(), views: None })
+        Ok(Checks { not_null, checks, references, referred, late, ..Checks::default() })
     }
 
     fn delete(&mut self, delete: &ast::Delete) -> Result<(Bound, Kind)> {
@@ -531,7 +590,9 @@ impl Binder<'_> {
         if triggers.as_ref().is_some_and(|triggers| triggers.see_rows()) {
             old.iter().for_each(|&slot| self.used[slot] = true);
         }
-        let source = self.computed_rows(rows, &seen);
+        let mut quals = self.quals_of_target(&target, &old, Some(PolicyCommand::Delete))?;
+        quals.extend(self.barriers_of(&target, &seen)?);
+        let source = self.computed_rows(rows, &seen, quals);
         let instead = target.instead.is_some();
         let delete = Delete {
             table,
@@ -578,9 +639,12 @@ fn is_generated(name: &str) -> String {
     format!("Column \"{name}\" is a generated column.")
 }
 
-/// The rows that a statement writes.
+/// The rows that a statement writes, before they are planned.
 struct Rows {
-    node: Node,
+    tree: Tree,
+    conditions: Vec<Expr>,
+    /// The number of the scan of the table, if it is one.
+    target: Option<usize>,
     /// Conditions that read what is computed of a row.
     late: Vec<Expr>,
 }

@@ -6,9 +6,10 @@ use crate::bind::names::{fold, split};
 use crate::bind::scope::{ScopeColumn, ScopeTable};
 use crate::optimize;
 use crate::plan::expr::Expr;
+use crate::plan::secured::{About, PolicyCheck};
 use crate::plan::trigger::Event;
 use crate::plan::{ConflictUpdate, IndexRef, OnConflict, Slot};
-use scaledb_catalog::IndexDesc;
+use scaledb_catalog::{IndexDesc, PolicyCommand};
 use scaledb_parse::marked;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{self, Assignment, ConflictTarget, Expr as Ast};
@@ -171,7 +172,22 @@ impl Binder<'_> {
         let mut computed = self.computed_of(&there);
         computed.extend(self.computed_of(seen));
         self.writes |= computed.iter().any(|(_, expr)| expr.needs_worker());
-        Ok(ConflictUpdate { existing, computed, set, generated, columns, filter, triggers })
+        let policies = None;
+        Ok(ConflictUpdate { existing, computed, set, generated, columns, filter, policies, triggers })
+    }
+
+    /// What policies say of the row that is in the way, and of what becomes of it.
+    pub(super) fn policies_of_conflict(
+        &mut self,
+        target: &Target,
+        existing: &[Slot],
+        row: &[Slot],
+    ) -> Result<Option<Box<[PolicyCheck]>>> {
+        let Some(securing) = self.secured_target(target)? else { return Ok(None) };
+        let update = (PolicyCommand::Update, self.uses.is_read(target.uses()));
+        let mut checks = self.checks_of_old(&target.table, existing, securing, update, About::InTheWay)?;
+        checks.extend(self.checks_of_new(&target.table, row, securing, update.0, update.1)?);
+        Ok(Some(checks.into_boxed_slice()))
     }
 
     /// The unique indexes of some rows whose condition follows from that of ON CONFLICT.

@@ -63,6 +63,11 @@ impl Target {
         self.views.first().map_or(&self.table.desc.name, |view| &view.desc.name)
     }
 
+    /// What the statement needs on it.
+    pub(super) fn uses(&self) -> UseNumber {
+        self.uses
+    }
+
     /// Its schema.
     pub(super) fn schema(&self) -> &str {
         self.views.first().map_or(&self.table.desc.schema, |view| &view.desc.schema)
@@ -498,11 +503,18 @@ impl Binder<'_> {
 
     /// Adds the conditions of the views to those of the statement, and puts what computes columns in their place. The
     /// conditions that read such columns all the same are returned: they hold where the columns are computed.
-    pub(super) fn conditions_of(&mut self, seen: &Seen, conditions: &mut Vec<Expr>) -> Vec<Expr> {
+    pub(super) fn conditions_of(
+        &mut self,
+        target: &Target,
+        seen: &Seen,
+        conditions: &mut Vec<Expr>,
+    ) -> Vec<Expr> {
         if seen.conditions.is_empty() {
             return Vec::new();
         }
-        for condition in seen.conditions.iter().flatten() {
+        let own = target.views.iter().rev().zip(&seen.conditions);
+        for (_, condition) in own.filter(|(view, _)| view.desc.security_barrier != Some(true)) {
+            let Some(condition) = condition else { continue };
             self.mark(condition);
             condition.clone().into_conjuncts(conditions);
         }
@@ -517,6 +529,33 @@ impl Binder<'_> {
             if reads { late.push(condition) } else { conditions.push(condition) }
         }
         late
+    }
+
+    /// The conditions of the security barriers among the views: nothing that may tell of a row is asked before them.
+    ///
+    /// # Errors
+    /// 0A000 for one that reads what another view computes, where that cannot be put in its place.
+    pub(super) fn barriers_of(&mut self, target: &Target, seen: &Seen) -> Result<Vec<Expr>> {
+        let mut quals = Vec::new();
+        for (view, condition) in target.views.iter().rev().zip(&seen.conditions) {
+            let Some(condition) = condition.as_ref().filter(|_| view.desc.security_barrier == Some(true))
+            else {
+                continue;
+            };
+            let condition = seen.expanded(condition.clone());
+            let mut reads = false;
+            condition.slots(&mut |slot| reads |= seen.computed.iter().any(|(own, _)| *own == slot));
+            if reads {
+                let what = format!(
+                    "security barrier \"{}\" reads what another view computes, and cannot be written through",
+                    view.desc.name
+                );
+                return Err(SqlError::unsupported(what));
+            }
+            self.mark(&condition);
+            condition.into_conjuncts(&mut quals);
+        }
+        Ok(quals)
     }
 
     /// What is computed of a row for a statement that has been bound: the columns that it reads.

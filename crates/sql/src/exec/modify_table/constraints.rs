@@ -5,13 +5,46 @@ use super::insert::index_of;
 use scaledb_base::Error;
 use scaledb_engine::Worker;
 use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::secured::{About, PolicyCheck};
 use scaledb_planner::plan::{BoundTable, Checks, IndexRef, Slot, ViewChecks};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// NOT NULL and CHECK of the row that the slots hold.
     pub(super) fn check_row(&mut self, table: &BoundTable, checks: &Checks, row: &[Slot]) -> Result<()> {
+        if let Some(policies) = &checks.policies {
+            self.check_policies(table, policies)?;
+        }
+        self.check_constraints(table, checks, row)
+    }
+
+    /// NOT NULL and CHECK, without what policies say.
+    pub(super) fn check_constraints(
+        &mut self,
+        table: &BoundTable,
+        checks: &Checks,
+        row: &[Slot],
+    ) -> Result<()> {
         self.check_conditions(table, (&checks.not_null, &checks.checks, &checks.given), row)
+    }
+
+    /// What policies say of the rows that slots hold.
+    #[cold]
+    pub(super) fn check_policies(&mut self, table: &BoundTable, policies: &[PolicyCheck]) -> Result<()> {
+        for PolicyCheck { policy, about, condition } in policies {
+            // NULL is not enough
+            if self.holds(condition)? {
+                continue;
+            }
+            let row = if *about == About::Merged { "target" } else { "new" };
+            let named = policy.as_ref().map_or_else(String::new, |name| format!(" \"{name}\""));
+            let using = if *about == About::New { "" } else { " (USING expression)" };
+            let table = &table.desc.name;
+            let what =
+                format!("{row} row violates row-level security policy{named}{using} for table \"{table}\"");
+            return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, what));
+        }
+        Ok(())
     }
 
     /// What views make of the row that the slots hold, and say of it, through which it is written.
@@ -96,6 +129,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         given: &[usize],
     ) -> SqlError {
         let host = self.context.host;
+        if host.hides_rows(table.desc.oid) {
+            return error;
+        }
         let all = host.may_read(table.desc.oid, None);
         let (mut names, mut values) = (Vec::new(), Vec::new());
         for (at, column) in table.desc.columns.iter().enumerate().filter(|(_, column)| !column.hidden) {
@@ -120,10 +156,11 @@ impl<'a, W: Worker> Exec<'a, W> {
     ) -> bool {
         let (host, desc) = (self.context.host, &table.desc);
         host.may_read(desc.oid, None)
-            || positions.all(|at| {
-                let column = &desc.columns[at];
-                !column.hidden && host.may_read(desc.oid, Some(column.attnum))
-            })
+            || !host.hides_rows(desc.oid)
+                && positions.all(|at| {
+                    let column = &desc.columns[at];
+                    !column.hidden && host.may_read(desc.oid, Some(column.attnum))
+                })
     }
 
     /// A value as error messages print it.

@@ -94,6 +94,9 @@ impl<'a, W: Worker> Exec<'a, W> {
             let mut row = Vec::with_capacity(width);
             row.push(Value::Int8(clause as i64));
             row.push(exec.frame[merge.name].clone());
+            if let Some(policies) = &merge.clauses[clause].policies {
+                exec.check_policies(&merge.table, policies)?;
+            }
             match &merge.clauses[clause].action {
                 MergeAction::Nothing => return Ok(Flow::Continue(())),
                 MergeAction::Insert(insert) => {

@@ -7,6 +7,7 @@ use super::Inserting;
 use crate::counts::Write;
 use scaledb_engine::{RowId, Worker};
 use scaledb_locks::Mode;
+use scaledb_planner::plan::secured::About;
 use scaledb_planner::plan::{BoundTable, ConflictUpdate, IndexRef, Slot};
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError};
@@ -23,7 +24,8 @@ impl<'a, W: Worker> Exec<'a, W> {
         let insert = state.insert;
         let table = &*insert.table;
         let update = insert.conflict.as_ref().and_then(|conflict| conflict.update.as_deref());
-        let Some(ConflictUpdate { existing, computed, set, generated, columns, filter, triggers }) = update
+        let Some(ConflictUpdate { existing, computed, set, generated, columns, filter, policies, triggers }) =
+            update
         else {
             return Ok(());
         };
@@ -40,6 +42,10 @@ impl<'a, W: Worker> Exec<'a, W> {
         {
             return Ok(());
         }
+        let policies = policies.as_deref().unwrap_or_default();
+        let (there, new) =
+            policies.split_at(policies.partition_point(|check| check.about == About::InTheWay));
+        self.check_policies(table, there)?;
         let mut changed = Vec::with_capacity(set.len());
         for (column, value) in set {
             changed.push((*column, self.eval(value)?));
@@ -58,7 +64,8 @@ impl<'a, W: Worker> Exec<'a, W> {
             self.restore(&insert.row, &new);
         }
         self.generate(generated, &insert.row)?;
-        self.check_row(table, &insert.checks, &insert.row)?;
+        self.check_policies(table, new)?;
+        self.check_constraints(table, &insert.checks, &insert.row)?;
         let all = Projection::all(&table.info.schema);
         let old = self.copy(existing);
         let new = self.copy(&insert.row);

@@ -161,7 +161,10 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// `check_row` of a row that an UPDATE changes.
     pub(super) fn check_update(&mut self, update: &Update, row: RowId) -> Result<()> {
         let table = &*update.table;
-        let checked = self.check_row(table, &update.checks, &update.row);
+        if let Some(policies) = &update.checks.policies {
+            self.check_policies(table, policies)?;
+        }
+        let checked = self.check_constraints(table, &update.checks, &update.row);
         let Err(error) = checked else { return Ok(()) };
         // the message shows the whole row, of which the statement may have read a part only
         let schema = &table.info.schema;

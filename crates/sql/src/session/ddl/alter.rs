@@ -51,7 +51,8 @@ impl<E: Engine> Session<E> {
         for operation in own::in_order(&alter.operations) {
             let table = self.table(oid)?;
             self.may_alter(&table, operation)?;
-            if own::retypes(operation).is_some() {
+            if let Some((column, ..)) = own::retypes(operation) {
+                self.refuse_policies_over(&table.desc, &fold(column))?;
                 // all of them at once: USING sees what the columns were before
                 if !std::mem::replace(&mut retyped, true) {
                     self.set_data_types(&table, &alter.operations)?;

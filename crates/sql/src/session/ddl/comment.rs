@@ -85,6 +85,11 @@ impl<E: Engine> Session<E> {
                 self.comment_on_trigger(name, &(schema.clone(), table.clone()), comment.text.as_deref())?;
                 return Ok(Tag::plain("COMMENT"));
             }
+            Subject::Policy { name, schema, table } => {
+                self.begin_change()?;
+                self.comment_on_policy(name, &(schema.clone(), table.clone()), comment.text.as_deref())?;
+                return Ok(Tag::plain("COMMENT"));
+            }
             Subject::Database(name) => {
                 self.comment_on_database(name, comment.text.as_deref())?;
                 return Ok(Tag::plain("COMMENT"));
@@ -100,7 +105,7 @@ impl<E: Engine> Session<E> {
                 return Ok(Tag::plain("COMMENT"));
             }
             Subject::Other | Subject::Type(_) => {
-                let what = "comments are kept for tables, views, sequences, indexes, columns, constraints, domains, functions, triggers and roles only";
+                let what = "comments are kept for tables, views, sequences, indexes, columns, constraints, domains, functions, triggers, policies and roles only";
                 self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
                 return Ok(Tag::plain("COMMENT"));
             }

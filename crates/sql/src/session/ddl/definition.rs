@@ -38,8 +38,11 @@ impl<E: Engine> Session<E> {
     /// A query of this plan, as a view in a schema keeps it.
     pub(super) fn definition(&self, text: &str, plan: &Plan, schema: &str) -> Definition {
         let catalog = &self.state.catalog;
-        let tables = plan.tables.iter().filter_map(|(oid, _)| catalog.table(*oid));
-        let views = plan.relations.iter().filter_map(|&oid| match catalog.get(oid) {
+        // those that policies name are none of the query's
+        let (tables, relations) = (&plan.tables[..plan.named.0], &plan.relations[..plan.named.1]);
+        let uses = tables.iter().map(|(oid, _)| *oid).chain(relations.iter().copied()).collect();
+        let tables = tables.iter().filter_map(|(oid, _)| catalog.table(*oid));
+        let views = relations.iter().filter_map(|&oid| match catalog.get(oid) {
             // as if its columns had numbers from 1
             Some(Relation::View(view)) => Some((oid, i16::try_from(view.columns.len() + 1).ok()?)),
             _ => None,
@@ -47,7 +50,7 @@ impl<E: Engine> Session<E> {
         let hidden = |known: &String| known == "pg_catalog" || is_temporary(known) && !is_temporary(schema);
         Definition {
             query: self.kept_query(text),
-            uses: plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied()).collect(),
+            uses,
             path: self.state.path.iter().filter(|known| !hidden(known)).cloned().collect(),
             known: tables.map(|table| (table.oid, table.next_attnum)).chain(views).collect(),
         }
@@ -93,9 +96,13 @@ impl<E: Engine> Session<E> {
     fn meaning_of_view(&mut self, view: &ViewDesc) -> Option<Meaning> {
         let quoted = |name: &str| name.replace('"', "\"\"");
         let text = format!("SELECT * FROM \"{}\".\"{}\"", quoted(&view.schema), quoted(&view.name));
-        let compiled = self.compile(&text, &[]).ok()?;
+        self.state.defines.set(true);
+        let compiled = self.compile(&text, &[]);
+        self.state.defines.set(false);
+        let compiled = compiled.ok()?;
         let Action::Plan(plan) = &compiled.action else { return None };
-        let named = plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied());
+        let (tables, relations) = (&plan.tables[..plan.named.0], &plan.relations[..plan.named.1]);
+        let named = tables.iter().map(|(oid, _)| *oid).chain(relations.iter().copied());
         let columns = compiled.columns.iter().flatten().map(|column| (column.ty.oid(), column.ty.modifier()));
         Some(Meaning { columns: columns.collect(), named: named.collect(), noted: Vec::new() })
     }
@@ -106,6 +113,7 @@ impl<E: Engine> Session<E> {
             let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
             binder.known_columns.clone_from(&view.known);
             binder.noted = Some(Vec::new());
+            binder.policies.off = true;
             let bound = binder.apart(Naming::View(view.clone()), |binder| binder.query(&query)).ok()?;
             let noted = binder.noted.take().unwrap_or_default();
             let named = binder.tables.iter().map(|(oid, _)| *oid).chain(binder.relations.iter().copied());

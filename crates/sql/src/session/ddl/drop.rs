@@ -206,6 +206,8 @@ impl<E: Engine> Session<E> {
         if self.state.catalog.get(oid).is_none() && matches!(relation, Relation::Table(_)) {
             return Ok(());
         }
+        let own = [together, &[oid]].concat();
+        self.drop_policies_that(|policy| policy.uses(oid), &own, (&what, cascade), cascaded)?;
         let over = |desc: &RoutineDesc| {
             let takes = desc.parameters.iter().any(|parameter| parameter.type_oid == row_type(oid));
             desc.returns == Returned::Row(oid) || takes

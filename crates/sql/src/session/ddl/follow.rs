@@ -11,6 +11,7 @@
 
 use super::super::Session;
 use super::definition::Meaning;
+use super::policy_names::OfPolicy;
 use crate::system::end_of_name;
 use scaledb_catalog::{Relation, RoutineDesc, ViewDesc};
 use scaledb_engine::Engine;
@@ -27,6 +28,7 @@ pub(super) struct Named {
     oid: u32,
     before: Relation,
     users: Vec<(Arc<ViewDesc>, Meaning)>,
+    policies: Vec<OfPolicy>,
 }
 
 /// What names in a text mean, in the order in which they were found.
@@ -77,7 +79,8 @@ impl<E: Engine> Session<E> {
                 found.push((view, meaning));
             }
         }
-        Named { oid, before: before.clone(), users: found }
+        let policies = self.named_in_policies(oid);
+        Named { oid, before: before.clone(), users: found, policies }
     }
 
     /// Behind the change: the texts of the views have the new names.
@@ -85,8 +88,9 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// 0A000 for one that would mean something else.
     pub(super) fn let_names_follow(&mut self, named: Option<Named>) -> Result<()> {
-        let Some(Named { oid, before, users }) = named else { return Ok(()) };
+        let Some(Named { oid, before, users, policies }) = named else { return Ok(()) };
         let Some(now) = self.state.catalog.get(oid).cloned() else { return Ok(()) };
+        self.let_policies_follow_relation(policies, &before)?;
         for (view, meaning) in users {
             let edits = edits(&view.query, &meaning.noted, &before, &now);
             if edits.is_empty() {
@@ -148,14 +152,14 @@ impl<E: Engine> Session<E> {
     }
 }
 
-fn is_same(after: &Meaning, before: &Meaning) -> bool {
+pub(super) fn is_same(after: &Meaning, before: &Meaning) -> bool {
     after.columns == before.columns
         && after.named == before.named
         && after.noted.iter().map(key).eq(before.noted.iter().map(key))
 }
 
 /// Another name where a function of a name is called.
-fn calls(text: &str, before: &str, now: &str) -> Vec<(Range<usize>, String)> {
+pub(super) fn calls(text: &str, before: &str, now: &str) -> Vec<(Range<usize>, String)> {
     let tokens = Tokens::of(text);
     let is_alias = |at: usize| {
         let words = ["as", "with", "recursive"];
@@ -167,7 +171,12 @@ fn calls(text: &str, before: &str, now: &str) -> Vec<(Range<usize>, String)> {
 }
 
 /// What is to be replaced in a text, from its start to its end.
-fn edits(text: &str, noted: &[Noted], before: &Relation, now: &Relation) -> Vec<(Range<usize>, String)> {
+pub(super) fn edits(
+    text: &str,
+    noted: &[Noted],
+    before: &Relation,
+    now: &Relation,
+) -> Vec<(Range<usize>, String)> {
     let start = |span: &sqlparser::tokenizer::Span| {
         scaledb_parse::offset_of(text, span.start.line, span.start.column)
     };
@@ -218,7 +227,7 @@ fn column_name(relation: &Relation, number: i16) -> Option<&str> {
     }
 }
 
-fn edited(text: &str, edits: Vec<(Range<usize>, String)>) -> String {
+pub(super) fn edited(text: &str, edits: Vec<(Range<usize>, String)>) -> String {
     let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
     for (range, new) in edits {
         out.push_str(&text[copied..range.start]);

@@ -244,6 +244,15 @@ impl<E: Engine> Session<E> {
 
     /// Runs a statement that nobody has written, as a part of one about a materialized view.
     fn run_for(&mut self, desc: &TableDesc, words: &str, text: &str) -> Result<u64> {
+        // what its query calls may do what its owner may, and sees what its owner sees
+        let state = &self.state;
+        let mark = state.identity.act_as(&state.catalog, state.catalog.owner_of(desc.oid));
+        let count = self.run_as_owner(desc, words, text);
+        self.state.identity.act_no_more(&self.state.catalog, mark);
+        count
+    }
+
+    fn run_as_owner(&mut self, desc: &TableDesc, words: &str, text: &str) -> Result<u64> {
         let shown = format!("{words} {}", parse::lex::quoted(&desc.name));
         let number = self.state.shared.trace.number(&shown);
         let serial = self.state.shared.collected.serial();
@@ -270,13 +279,9 @@ impl<E: Engine> Session<E> {
             Some(explaining) => Target::Explain(explaining),
             None => Target::Keep(&mut rows),
         };
-        // what its query calls may do what its owner may
-        let state = &self.state;
-        let mark = state.identity.act_as(&state.catalog, state.catalog.owner_of(desc.oid));
         let around = self.filling.replace(desc.oid);
         let count = self.run_plan(&compiled, &[], false, target);
         self.filling = around;
-        self.state.identity.act_no_more(&self.state.catalog, mark);
         self.explaining = explaining;
         count
     }

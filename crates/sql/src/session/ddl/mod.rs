@@ -27,6 +27,8 @@ mod materialized;
 mod own_types;
 mod owner;
 mod partial;
+mod policies;
+mod policy_names;
 mod rebuild;
 mod reindex;
 mod roles;

@@ -296,6 +296,8 @@ impl<E: Engine> Session<E> {
             returned || routine.parameters.iter().any(|parameter| own.is_of(parameter.type_oid))
         };
         self.drop_routines_over(&what, over, cascade, cascaded)?;
+        let oid = own.oid();
+        self.drop_policies_that(|policy| policy.uses(oid), &[], (&what, cascade), cascaded)?;
         self.edit_catalog(|catalog| {
             catalog.remove_enum(own.oid());
             catalog.remove_domain(own.oid());

@@ -8,6 +8,11 @@ use scaledb_planner::bind::names::{fold, is_temporary};
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::Owner;
 
+/// Whether PUBLIC is meant, which is no role.
+pub(super) fn no_role_is_public(name: &RoleName) -> bool {
+    matches!(name, RoleName::Everybody)
+}
+
 impl<E: Engine> Session<E> {
     /// Changes what is said about who owns an object and who may do what with it.
     pub(super) fn edit_access(&mut self, object: u32, f: impl FnOnce(&mut AccessDesc)) {

@@ -404,6 +404,12 @@ impl<E: Engine> Session<E> {
                 ));
             }
         }
+        for table in catalog.tables() {
+            let named = table.policies().iter().filter(|policy| policy.roles.contains(&role));
+            lines.extend(
+                named.map(|policy| format!("target of policy {} on table {}", policy.name, table.name)),
+            );
+        }
         lines
     }
 
@@ -488,6 +494,7 @@ impl<E: Engine> Session<E> {
             }
         }
         self.drop_types_together(types, cascade, &mut cascaded)?;
+        self.drop_policies_for(role)?;
         for name in schemas {
             self.empty_schema(&name, cascade, &mut cascaded)?;
             self.edit_catalog(|catalog| catalog.remove_schema(&name));

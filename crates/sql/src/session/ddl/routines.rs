@@ -472,6 +472,7 @@ impl<E: Engine> Session<E> {
         }
         let what = format!("{} {}", desc.kind.word(), self.signature_of(desc));
         self.drop_kept_calls(desc, (&what, cascade), cascaded)?;
+        self.drop_policies_that(|policy| policy.uses(desc.oid), &[], (&what, cascade), cascaded)?;
         for view in self.state.catalog.views().cloned().collect::<Vec<_>>() {
             self.drop_calls_of_view(&view, desc, (&what, cascade), cascaded)?;
         }
@@ -604,6 +605,7 @@ impl<E: Engine> Session<E> {
         }
         let mut desc = (*found).clone();
         let users = self.calls_in_views(found.oid);
+        let policies = self.named_in_policies(found.oid);
         for change in &alter.changes {
             if found.kind == RoutineKind::Procedure && !change.is_of_procedures() {
                 let what = "invalid attribute in procedure definition";
@@ -649,6 +651,7 @@ impl<E: Engine> Session<E> {
         self.put_routine(desc.clone());
         if moved {
             self.let_calls_follow(users, &found, &name)?;
+            self.let_policies_follow_routine(policies, &found, &name)?;
             self.refuse_captured(&desc)?;
         }
         self.follow_definition(&found, &desc)?;
@@ -666,6 +669,7 @@ impl<E: Engine> Session<E> {
     pub(super) fn move_routine(&mut self, oid: u32, to: &str) -> Result<()> {
         let Some(found) = self.state.catalog.routine(oid).cloned() else { return Ok(()) };
         let users = self.calls_in_views(oid);
+        self.let_policies_find(oid, to)?;
         self.refuse_defaults(&found)?;
         let desc = RoutineDesc { schema: to.to_owned(), ..(*found).clone() };
         self.check_free_routine(&desc)?;
@@ -719,6 +723,9 @@ impl<E: Engine> Session<E> {
         };
         if let Some(view) = self.state.catalog.definitions().find(|view| view.uses.contains(&desc.oid)) {
             return Err(refused(&format!("view \"{}\"", view.name)));
+        }
+        if let Some((table, policy)) = self.policies_that(|policy| policy.uses(desc.oid)).first() {
+            return Err(refused(&format!("policy {} on table {}", policy.name, table.name)));
         }
         self.refuse_defaults(desc)
     }

@@ -327,7 +327,7 @@ impl<E: Engine> Session<E> {
             view.path.push(to.to_owned());
             self.put_definition(&view)?;
         }
-        Ok(())
+        self.let_policies_find(oid, to)
     }
 
     fn move_relation(&mut self, relation: &Relation, to: &str) -> Result<()> {

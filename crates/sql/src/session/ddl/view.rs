@@ -25,7 +25,10 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
         }
         let text = create.query.to_string();
-        let compiled = self.compile(&text, &[])?;
+        self.state.defines.set(true);
+        let compiled = self.compile(&text, &[]);
+        self.state.defines.set(false);
+        let compiled = compiled?;
         let crate::compiled::Action::Plan(plan) = &compiled.action else {
             return Err(SqlError::unsupported("views must not contain SELECT INTO"));
         };
@@ -85,6 +88,7 @@ impl<E: Engine> Session<E> {
             path,
             known,
             security_invoker: None,
+            security_barrier: None,
             check_option: None,
             defaults: Vec::new(),
             triggers: Vec::new(),
@@ -151,6 +155,9 @@ impl<E: Engine> Session<E> {
                 let mut changed = (**view).clone();
                 if names.iter().any(|name| name == "security_invoker") {
                     changed.security_invoker = None;
+                }
+                if names.iter().any(|name| name == "security_barrier") {
+                    changed.security_barrier = None;
                 }
                 changed.check_option =
                     changed.check_option.filter(|_| !names.iter().any(|name| name == "check_option"));
@@ -312,12 +319,7 @@ fn set_options(view: &mut ViewDesc, options: &[(String, String)]) -> Result<()> 
         };
         match name.as_str() {
             "security_invoker" => view.security_invoker = Some(on),
-            "security_barrier" if !on => {}
-            "security_barrier" => {
-                let what = "views that are security barriers are not supported";
-                return Err(SqlError::unsupported(what)
-                    .detail("Conditions of the query may be evaluated before those of the view."));
-            }
+            "security_barrier" => view.security_barrier = Some(on),
             _ => return Err(SqlError::invalid_parameter(format!("unrecognized parameter \"{name}\""))),
         }
     }

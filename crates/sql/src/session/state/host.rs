@@ -19,6 +19,7 @@ use scaledb_parse::utility::Utility;
 use scaledb_planner::bind::names::{is_schema, is_temporary};
 use scaledb_planner::bind::{Keys, Lookup};
 use scaledb_planner::functions::{Seeded, SessionFn};
+use scaledb_planner::plan::secured::Reader;
 use scaledb_planner::plan::trigger::{Event, Trigger, Triggers};
 use scaledb_planner::plan::{BoundTable, Computed, Plan};
 use scaledb_types::{DomainType, Env, Result, SqlError, SqlState, Type, Value};
@@ -155,10 +156,22 @@ impl<E: Engine> Host for SessionState<E> {
 
     fn may_read(&self, table: u32, attnum: Option<i16>) -> bool {
         let (role, asked) = (self.identity.current(), Privileges::SELECT);
+        if self.hides_rows(table) {
+            return false;
+        }
         match attnum {
             None => self.catalog.privileges(role, ObjectKind::Table, table, asked) == asked,
             Some(attnum) => self.catalog.column_privileges(role, table, attnum, asked) == asked,
         }
+    }
+
+    fn hides_rows(&self, table: u32) -> bool {
+        let secured = self.catalog.table(table).filter(|desc| desc.is_secured());
+        secured.is_some_and(|desc| self.catalog.are_rows_secured(desc, self.identity.current()))
+    }
+
+    fn reader(&self) -> Reader {
+        Lookup::reader(self)
     }
 
     fn computed(&self, table: Computed) -> Result<Vec<Vec<Value>>> {

@@ -9,8 +9,10 @@ use scaledb_catalog::{
 };
 use scaledb_engine::Engine;
 use scaledb_locks::Mode;
+use scaledb_planner::bind::Lookup as _;
 use scaledb_planner::plan::Plan;
 use scaledb_planner::plan::needs::Need;
+use scaledb_planner::plan::secured::Secured;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 
 impl<E: Engine> SessionState<E> {
@@ -30,11 +32,29 @@ impl<E: Engine> SessionState<E> {
     #[inline]
     pub(crate) fn check_needs_but(&self, plan: &Plan, may: Option<u32>) -> Result<()> {
         let Some(needs) = &plan.needs else { return Ok(()) };
+        if let Some(secured) = &plan.secured {
+            self.check_secured(secured)?;
+        }
         if self.identity.is_superuser() && !needs.of_others {
             return Ok(());
         }
         let mut asked = needs.all.iter().filter(|need| Some(need.object) != may);
         asked.try_for_each(|need| self.check_need(need))
+    }
+
+    /// Looks whether a plan is for the role at hand, and notes what has decided which policies it has.
+    ///
+    /// # Errors
+    /// 0A000 if it is for another.
+    #[cold]
+    fn check_secured(&self, secured: &Secured) -> Result<()> {
+        secured.tables.iter().for_each(|&table| self.used.note_access(table));
+        if secured.reader == self.reader() {
+            return Ok(());
+        }
+        // what has a text is compiled again before: this is a portal, which was bound before the role changed
+        let what = "the statement was bound for another role, and row-level security makes it another one";
+        Err(SqlError::unsupported(what).hint("Bind it again."))
     }
 
     fn check_need(&self, need: &Need) -> Result<()> {

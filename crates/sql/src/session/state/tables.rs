@@ -10,6 +10,7 @@ use scaledb_engine::{Engine, TableInfo};
 use scaledb_planner::bind::{Keys, Lookup, SystemTable, Typed};
 use scaledb_planner::plan::expr::Expr;
 use scaledb_planner::plan::place::{Added, ColumnPlace, Places};
+use scaledb_planner::plan::secured::Reader;
 use scaledb_planner::plan::statistics::TableStatistics;
 use scaledb_planner::plan::{BoundTable, ForeignKey, IndexColumn, IndexRef, Setting, column_types};
 use scaledb_types::{Context, Env, KeyForm, Result, SqlError, SqlState, Type, Value};
@@ -203,6 +204,11 @@ impl<E: Engine> Lookup for SessionState<E> {
 
     fn absent(&self, name: &str) -> Option<String> {
         self.shared.absent.lock().get(name).cloned()
+    }
+
+    fn reader(&self) -> Reader {
+        let row_security = self.settings.borrow().get("row_security").ok() != Some("off");
+        Reader { role: self.identity.current(), row_security, defines: self.defines.get() }
     }
 
     fn foreign_keys(&self, oid: u32) -> Result<Keys> {

@@ -24,6 +24,7 @@ mod pg_language;
 mod pg_locks;
 mod pg_matviews;
 mod pg_namespace;
+mod pg_policy;
 mod pg_prepared_statements;
 mod pg_proc;
 mod pg_range;
@@ -86,7 +87,7 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &pg_collation::TABLE,
     &without_rows::PG_INHERITS,
     &without_rows::PG_PARTITIONED_TABLE,
-    &without_rows::PG_POLICY,
+    &pg_policy::TABLE,
     &without_rows::PG_PUBLICATION,
     &without_rows::PG_PUBLICATION_REL,
     &without_rows::PG_PUBLICATION_NAMESPACE,
@@ -156,7 +157,7 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &pg_timezones::PG_TIMEZONE_ABBREVS,
     &pg_available_extensions::TABLE,
     &without_rows::PG_RULES,
-    &without_rows::PG_POLICIES,
+    &pg_policy::VIEW,
     &without_rows::PG_PREPARED_XACTS,
     &without_rows::PG_STATS,
     &without_rows::PG_PUBLICATION_TABLES,

@@ -46,6 +46,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                         .oid("reltype", row_type(table.oid))
                         .flag("relhasindex", indexed)
                         .flag("relhastriggers", triggers)
+                        .flag("relrowsecurity", table.is_secured())
+                        .flag("relforcerowsecurity", table.is_forced())
                         .int2("relnatts", table.next_attnum as usize - 1)
                         .int2("relchecks", table.checks.len())
                         .set("reloptions", options(table)),
@@ -96,7 +98,8 @@ fn owned(facts: &dyn Facts, oid: u32, row: Row) -> Row {
 fn view_options(view: &ViewDesc) -> Value {
     let invoker = view.security_invoker.map(|on| format!("security_invoker={on}"));
     let check = view.check_option.map(|check| format!("check_option={}", check.word()));
-    let all: Vec<Value> = invoker.iter().chain(&check).map(Value::text).collect();
+    let barrier = view.security_barrier.map(|on| format!("security_barrier={on}"));
+    let all: Vec<Value> = barrier.iter().chain(&invoker).chain(&check).map(Value::text).collect();
     if all.is_empty() { Value::Null } else { Value::Array(Arc::new(Array::new(Type::TEXT, all))) }
 }
 

@@ -5,8 +5,8 @@
 use super::pg_attrdef::defaults;
 use crate::system::Facts;
 use crate::system::oids::{
-    PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_REWRITE, PG_TRIGGER,
-    PG_TYPE, SCHEMAS, row_type, rule_of, schema_oid,
+    PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_POLICY, PG_PROC, PG_REWRITE,
+    PG_TRIGGER, PG_TYPE, SCHEMAS, row_type, rule_of, schema_oid,
 };
 use crate::system::printed::sequence_of;
 use crate::system::seen::{Object, objects_of};
@@ -140,6 +140,31 @@ impl Depends<'_> {
             self.rule(&view);
         }
         self.triggers(whole, &table.triggers);
+        self.policies(whole, table);
+    }
+
+    fn policies(&mut self, whole: Address, table: &TableDesc) {
+        for policy in table.policies() {
+            let own = (PG_POLICY, policy.oid, 0);
+            self.on(own, whole, AUTO);
+            let mut known = vec![whole];
+            for expression in policy.expressions() {
+                let columns = expression.columns.iter().map(|&(oid, attnum)| (PG_CLASS, oid, attnum));
+                let catalog = self.catalog;
+                let others = expression.uses.iter().filter_map(|&oid| match () {
+                    () if catalog.get(oid).is_some() => Some((PG_CLASS, oid, 0)),
+                    () if catalog.routine(oid).is_some() => Some((PG_PROC, oid, 0)),
+                    () if catalog.own_type(oid).is_some() => Some((PG_TYPE, oid, 0)),
+                    () => None,
+                });
+                for on in columns.chain(others).collect::<Vec<_>>() {
+                    if !known.contains(&on) {
+                        known.push(on);
+                        self.on(own, on, NORMAL);
+                    }
+                }
+            }
+        }
     }
 
     fn triggers(&mut self, whole: (u32, u32, i16), triggers: &[TriggerDesc]) {

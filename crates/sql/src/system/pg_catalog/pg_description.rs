@@ -3,7 +3,7 @@
 use super::pg_extension::{PLPGSQL, extensions};
 use crate::system::Facts;
 use crate::system::oids::{
-    PG_CLASS, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_PROC, PG_TRIGGER, PG_TYPE, schema_oid,
+    PG_CLASS, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_POLICY, PG_PROC, PG_TRIGGER, PG_TYPE, schema_oid,
 };
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::{About, Catalog, ExtensionDesc, PUBLIC, Relation};
@@ -66,6 +66,11 @@ pub(in crate::system) fn comments(catalog: &Catalog) -> impl Iterator<Item = Com
         let text = trigger.comment.as_deref()?;
         Some(Comment { oid: trigger.oid, class: PG_TRIGGER, column: 0, text })
     });
+    let policies = catalog.tables().flat_map(|table| table.policies());
+    let of_policies = policies.filter_map(|policy| {
+        let text = policy.comment.as_deref()?;
+        Some(Comment { oid: policy.oid, class: PG_POLICY, column: 0, text })
+    });
     let of_relations = catalog.relations().flat_map(|relation| {
         let comments = match relation {
             Relation::Table(table) => &table.comments,
@@ -109,5 +114,6 @@ pub(in crate::system) fn comments(catalog: &Catalog) -> impl Iterator<Item = Com
         let text = desc.comment.as_deref()?;
         Some(Comment { oid: desc.oid, class: PG_EXTENSION, column: 0, text })
     });
-    of_relations.chain(of_routines).chain(of_triggers).chain(of_domains).chain(public).chain(of_extensions)
+    let of_tables = of_relations.chain(of_triggers).chain(of_policies);
+    of_tables.chain(of_routines).chain(of_domains).chain(public).chain(of_extensions)
 }

@@ -25,6 +25,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 .text("schemaname", &table.schema)
                 .text("tablename", &table.name)
                 .text("tableowner", &role_name(facts, catalog.owner_of(table.oid)).unwrap_or_default())
+                .flag("rowsecurity", table.is_secured())
                 .flag("hasindexes", table.primary_key.is_some() || !table.indexes.is_empty())
         })
         .collect())

@@ -17,12 +17,14 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
 fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let tables = facts.catalog();
     // a key is of a row
-    let sees_all = tables.has_rights_of(facts.identity().current(), READ_ALL_STATS);
+    let role = facts.identity().current();
+    let sees_all = tables.has_rights_of(role, READ_ALL_STATS);
     let rows = facts.collected().hot_keys().into_iter().filter_map(|key| {
         let is_there = |index: &scaledb_catalog::IndexDesc| index.oid == key.oid;
         let table =
             tables.tables().find(|table| table.oid == key.oid || table.indexes.iter().any(is_there))?;
         let index = table.indexes.iter().find(|index| is_there(index));
+        let sees_all = sees_all && !tables.are_rows_secured(table, role);
         let row = Row::of(&TABLE)
             .oid("relid", table.oid)
             .text("schemaname", &table.schema)

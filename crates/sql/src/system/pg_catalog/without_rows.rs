@@ -1,7 +1,7 @@
 //! Catalogs that tools ask for and that have no rows here: what they are about is not there.
 
 use crate::system::Facts;
-use crate::system::table::{CHARS, OIDS, Row, SystemCatalog, TEXTS};
+use crate::system::table::{CHARS, Row, SystemCatalog, TEXTS};
 use scaledb_types::{Base, Result, Type};
 
 const NAMES: Type = Type::array_of(Base::Name);
@@ -29,16 +29,6 @@ pub(super) const PG_PARTITIONED_TABLE: SystemCatalog = SystemCatalog {
         ("partrelid", Type::OID), ("partstrat", Type::CHAR), ("partnatts", Type::INT2),
         ("partdefid", Type::OID), ("partattrs", Type::INT2VECTOR), ("partclass", Type::OIDVECTOR),
         ("partcollation", Type::OIDVECTOR), ("partexprs", Type::TEXT),
-    ],
-};
-
-#[rustfmt::skip]
-pub(super) const PG_POLICY: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_policy", oid: 3256, rows,
-    columns: &[
-        ("oid", Type::OID), ("polname", Type::NAME), ("polrelid", Type::OID), ("polcmd", Type::CHAR),
-        ("polpermissive", Type::BOOL), ("polroles", OIDS), ("polqual", Type::TEXT),
-        ("polwithcheck", Type::TEXT),
     ],
 };
 
@@ -359,16 +349,6 @@ pub(super) const PG_RULES: SystemCatalog = SystemCatalog {
     columns: &[
         ("schemaname", Type::NAME), ("tablename", Type::NAME), ("rulename", Type::NAME),
         ("definition", Type::TEXT),
-    ],
-};
-
-#[rustfmt::skip]
-pub(super) const PG_POLICIES: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_policies", oid: 12061, rows,
-    columns: &[
-        ("schemaname", Type::NAME), ("tablename", Type::NAME), ("policyname", Type::NAME),
-        ("permissive", Type::TEXT), ("roles", NAMES), ("cmd", Type::TEXT), ("qual", Type::TEXT),
-        ("with_check", Type::TEXT),
     ],
 };
 

@@ -176,6 +176,7 @@ impl<E: Engine> Session<E> {
             !(key.columns.contains(&attnum) || key.table == desc.oid && key.referred.contains(&attnum))
         });
         self.drop_triggers_over(&mut desc, attnum, cascade)?;
+        self.drop_policies_over(&mut desc, attnum, cascade)?;
         let mut values = Self::identity(table);
         values.remove(at);
         desc.columns.remove(at);

@@ -1,0 +1,286 @@
+-- Row-level security: who writes which rows, and who reads hidden ones by writing.
+drop role if exists rw_owner, rw_a, rw_b;
+create role rw_owner; create role rw_a; create role rw_b;
+grant all on schema public to public;
+create procedure said(sql text) language plpgsql as $$ declare c text; m text; d text; begin execute sql; perform set_config('my.said', 'ok', false); exception when others then get stacked diagnostics c = returned_sqlstate, m = message_text, d = pg_exception_detail; perform set_config('my.said', replace(concat_ws(' | ', c, m, nullif(d, '')), chr(10), '; '), false); end $$;
+create sequence told;
+grant all on sequence told to public;
+create function leak(text) returns boolean cost 0.0000001 language plpgsql as $$ begin perform nextval('told'); return true; end $$;
+create function leaks() returns bigint language plpgsql as $$ declare n bigint; begin select case when is_called then last_value else 0 end into n from told; perform setval('told', 1, false); return n; end $$;
+
+set session authorization rw_owner;
+create table t (id int primary key, owner text not null, v int, n int unique check (n > 0), g int generated always as (v * 2) stored);
+grant all on t to public;
+insert into t values (1, 'rw_a', 10, 1), (2, 'rw_a', 20, 2), (3, 'rw_b', 30, 3), (4, 'rw_b', 40, 4);
+alter table t enable row level security;
+create policy own on t using (owner = current_user);
+set session authorization rw_a;
+
+-- INSERT
+insert into t values (5, 'rw_a', 50, 5);
+insert into t values (6, 'rw_b', 60, 6);
+call said('insert into t values (6, ''rw_b'', 60, 6)');
+show my.said;
+insert into t values (6, null, 60, 6);
+call said('insert into t values (6, null, 60, 6)');
+show my.said;
+-- policies come before constraints, which tell of keys and not of rows
+insert into t values (3, 'rw_b', 1, 7);
+call said('insert into t values (3, ''rw_b'', 1, 7)');
+show my.said;
+insert into t values (3, 'rw_a', 1, 7);
+call said('insert into t values (3, ''rw_a'', 1, 7)');
+show my.said;
+call said('insert into t values (7, ''rw_a'', 1, -7)');
+show my.said;
+call said('insert into t values (null, ''rw_a'', 1, 7)');
+show my.said;
+call said('update t set n = 3 where id = 1');
+show my.said;
+call said('update t set n = -3 where id = 1');
+show my.said;
+insert into t select id + 10, owner, v, n + 10 from t order by id returning id, owner;
+insert into t select id + 100, 'rw_b', v, n + 100 from t;
+
+-- UPDATE
+update t set v = v + 1;
+update t set v = 0 where id = 3;
+update t set v = 0 where id = 3 returning *;
+update t set owner = 'rw_b' where id = 1;
+call said('update t set owner = ''rw_b'' where id = 1');
+show my.said;
+update t set v = v + 1 where leak(owner) returning id, v, g;
+select leaks();
+update t set v = 1 where 1 / (id - 3) = 99;
+update t set id = 3 where id = 1;
+update t a set v = b.v from t b where b.id = a.id + 1 returning a.id, b.id;
+update t set v = (select max(v) from t);
+select max(v) from t;
+update t set v = 5 from (values (3), (1)) as x(i) where id = x.i returning id;
+
+-- DELETE
+delete from t where id = 3 returning *;
+delete from t where leak(owner) and id > 10 returning id;
+select leaks();
+delete from t using t u where t.id = 5 and u.id = 3 returning t.id;
+delete from t where id in (select id from t where v >= 0) and id = 5;
+set session authorization rw_owner;
+select * from t order by id;
+
+-- ON CONFLICT
+set session authorization rw_a;
+insert into t values (3, 'rw_a', 0, 9) on conflict do nothing;
+insert into t values (3, 'rw_a', 0, 9) on conflict (id) do nothing;
+insert into t values (3, 'rw_b', 0, 9) on conflict (id) do nothing;
+insert into t values (3, 'rw_a', 0, 9) on conflict (id) do update set v = 99;
+call said('insert into t values (3, ''rw_a'', 0, 9) on conflict (id) do update set v = 99');
+show my.said;
+insert into t values (3, 'rw_a', 0, 9) on conflict (id) do update set v = 99 where t.owner = 'rw_a';
+call said('insert into t values (3, ''rw_a'', 0, 9) on conflict (id) do update set v = 99 where leak(t.owner)');
+show my.said;
+select leaks() <= 1;
+insert into t values (1, 'rw_a', 0, 9) on conflict (id) do update set v = excluded.v + t.v returning id, owner;
+insert into t values (1, 'rw_b', 0, 9) on conflict (id) do update set v = 1;
+insert into t values (1, 'rw_a', 0, 9) on conflict (id) do update set owner = 'rw_b';
+call said('insert into t values (1, ''rw_a'', 0, 9) on conflict (id) do update set owner = ''rw_b''');
+show my.said;
+insert into t values (8, 'rw_a', 0, 3) on conflict (n) do update set v = 99;
+insert into t values (8, 'rw_a', 0, 3) on conflict on constraint t_n_key do nothing returning *;
+
+-- MERGE
+merge into t using (values (1), (3)) s(i) on t.id = s.i when matched then update set v = 7;
+merge into t using (values (3)) s(i) on t.id = s.i when matched then delete;
+merge into t using (values (2)) s(i) on t.id = s.i when matched then update set owner = 'rw_b';
+call said('merge into t using (values (2)) s(i) on t.id = s.i when matched then update set owner = ''rw_b''');
+show my.said;
+merge into t using (values (20)) s(i) on t.id = s.i when not matched then insert values (20, 'rw_b', 1, 20);
+call said('merge into t using (values (20)) s(i) on t.id = s.i when not matched then insert values (20, ''rw_b'', 1, 20)');
+show my.said;
+merge into t using (values (3)) s(i) on t.id = s.i when not matched then insert values (3, 'rw_a', 1, 20);
+merge into t using (values (20)) s(i) on t.id = s.i when not matched then insert values (20, 'rw_a', 1, 20);
+set session authorization rw_owner;
+select * from t order by id;
+
+-- policies for single commands
+drop policy own on t;
+create policy r on t for select using (true);
+create policy i on t for insert with check (owner = current_user and v < 1000);
+create policy u on t for update using (owner = current_user) with check (v < 100);
+create policy d on t for delete using (owner = current_user and v > 5);
+set session authorization rw_a;
+select id from t order by id;
+insert into t values (30, 'rw_a', 500, 30) returning id;
+insert into t values (31, 'rw_a', 5000, 31);
+update t set v = 6 where id = 4;
+update t set v = 6 where id = 2 returning id;
+update t set v = 600 where id = 2;
+update t set owner = 'rw_b' where id = 20 returning id, owner;
+delete from t where id in (4, 1, 2) returning id;
+select id from t where id < 4 order by id for update;
+select id from t where id < 4 order by id for share;
+select id from t where id < 4 order by id for update skip locked;
+select id from t where id < 4 order by id;
+merge into t using (values (3)) s(i) on t.id = s.i when matched then update set v = 8;
+call said('merge into t using (values (3)) s(i) on t.id = s.i when matched then update set v = 8');
+show my.said;
+call said('merge into t using (values (3)) s(i) on t.id = s.i when matched then delete');
+show my.said;
+merge into t using (values (3)) s(i) on t.id = s.i when matched and t.owner = 'rw_a' then delete when matched then do nothing;
+insert into t values (3, 'rw_a', 0, 9) on conflict (id) do update set v = 99;
+call said('insert into t values (3, ''rw_a'', 0, 9) on conflict (id) do update set v = 99');
+show my.said;
+set session authorization rw_owner;
+-- rows may be written that are not seen, unless the statement reads them
+drop policy r on t;
+create policy r on t for select using (v < 50);
+set session authorization rw_a;
+insert into t values (40, 'rw_a', 90, 40);
+insert into t values (41, 'rw_a', 90, 41) returning id;
+call said('insert into t values (41, ''rw_a'', 90, 41) returning id');
+show my.said;
+insert into t values (41, 'rw_a', 90, 41) on conflict (id) do nothing;
+insert into t values (42, 'rw_a', 90, 42) on conflict do nothing;
+update t set v = 60;
+update t set v = 60 where id = 20;
+call said('update t set v = 60 where id > 0');
+show my.said;
+delete from t;
+set session authorization rw_owner;
+select id, owner, v from t order by id;
+-- restrictive ones are told by name
+create policy z on t as restrictive for insert with check (n < 1000);
+create policy y on t as restrictive for update using (id < 50) with check (n < 500);
+create policy x on t as restrictive using (id < 100);
+set session authorization rw_a;
+call said('insert into t values (200, ''rw_a'', 1, 2000)');
+show my.said;
+call said('insert into t values (50, ''rw_a'', 1, 2000)');
+show my.said;
+insert into t values (50, 'rw_a', 1, 900), (51, 'rw_a', 1, 51);
+update t set v = 2;
+call said('update t set n = n + 700');
+show my.said;
+call said('insert into t values (50, ''rw_a'', 1, 1) on conflict (id) do update set v = 3');
+show my.said;
+select id, v from t order by id;
+set session authorization rw_owner;
+drop policy x on t; drop policy y on t; drop policy z on t;
+
+-- views that are written through: the policies for the owner of the view
+truncate t;
+drop policy r on t; drop policy i on t; drop policy u on t; drop policy d on t;
+create policy own on t using (owner = current_user or owner = 'all');
+create policy as_a on t to rw_a using (v < 100);
+insert into t values (1, 'rw_a', 10, 1), (2, 'rw_b', 20, 2), (3, 'all', 300, 3), (4, 'rw_b', 400, 4);
+set session authorization rw_a;
+create view of_a as select id, owner, v from t where id < 100;
+create view of_a_checked as select id, owner, v from t where id < 100 with check option;
+create view of_caller with (security_invoker) as select id, owner, v from t;
+grant all on of_a, of_a_checked, of_caller to public;
+set session authorization rw_b;
+select * from of_a order by id;
+select * from of_caller order by id;
+update of_a set v = v + 1 returning id, v;
+update of_a set v = 1000 where id = 2;
+call said('update of_a set v = 1000 where id = 2');
+show my.said;
+update of_caller set v = v + 1 where id = 3 returning id, v;
+update of_caller set v = v + 1 where id <> 3;
+delete from of_a where id = 4;
+insert into of_a values (5, 'rw_x', 5);
+insert into of_a values (6, 'rw_x', 500);
+call said('insert into of_a_checked values (106, ''rw_x'', 500)');
+show my.said;
+call said('insert into of_a_checked values (106, ''rw_x'', 50)');
+show my.said;
+insert into of_caller values (6, 'rw_x', 5);
+insert into of_caller values (6, 'rw_b', 5) returning *;
+delete from of_caller where v = 5 returning id;
+set session authorization rw_owner;
+select id, owner, v from t order by id;
+
+-- triggers: INSTEAD OF ones see what the view shows; BEFORE ones may change what is checked
+create function to_b() returns trigger language plpgsql as $$ begin new.owner = 'rw_b'; return new; end $$;
+create trigger moves before insert or update on t for each row when (new.v = 77) execute function to_b();
+set session authorization rw_a;
+insert into t values (10, 'rw_a', 77, 10);
+update t set v = 77 where id = 1;
+set session authorization rw_b;
+insert into t values (10, 'rw_a', 77, 10);
+drop trigger moves on t;
+set session authorization rw_owner;
+drop trigger moves on t;
+create view joined as select t.id, t.v, 1 as one from t;
+create function by_joined() returns trigger language plpgsql as $$ begin perform set_config('my.said', concat_ws(',', current_setting('my.said'), old.id), false); return old; end $$;
+set session authorization rw_b;
+create view instead as select id, v from t where v > 0;
+create trigger i instead of delete on instead for each row execute function by_joined();
+grant all on instead to public;
+set session authorization rw_a;
+set my.said = 'seen';
+delete from instead;
+show my.said;
+
+-- cursors
+begin;
+declare c cursor for select * from t where id = 3 and leak(owner);
+fetch 1 from c;
+update t set v = v + 1 where current of c;
+delete from t where current of c;
+commit;
+select leaks();
+set session authorization rw_owner;
+select id, owner, v from t order by id;
+
+-- what else reads
+create table copied as select * from t;
+create materialized view kept as select id from t;
+set session authorization rw_a;
+copy (select id from t order by id) to stdout;
+copy t (id) to stdout;
+create table mine as select id from t;
+select * from mine order by id;
+select id into mine_too from t;
+select count(*) from mine_too;
+create materialized view mine_kept as select id from t;
+select * from mine_kept order by id;
+reset session authorization;
+refresh materialized view mine_kept;
+select * from mine_kept order by id;
+set session authorization rw_a;
+select tablename, attname from pg_stats where tablename = 't';
+lock table t in share mode;
+do $$ declare n bigint; begin select count(*) into n from t; perform set_config('my.said', n::text, false); end $$;
+show my.said;
+
+-- what is no business of policies: foreign keys, TRUNCATE
+set session authorization rw_owner;
+create table refers (id int primary key, t int references t on delete cascade);
+grant all on refers to public;
+alter table refers enable row level security;
+create policy own on refers using (id < 10);
+insert into refers values (1, 2), (11, 1);
+set session authorization rw_a;
+insert into refers values (2, 2);
+insert into refers values (3, 999);
+call said('insert into refers values (3, 999)');
+show my.said;
+select * from refers;
+select id from t order by id;
+delete from t where id = 1;
+set session authorization rw_owner;
+select * from refers order by id;
+set session authorization rw_a;
+truncate refers;
+set session authorization rw_owner;
+select * from refers;
+reset session authorization;
+drop table refers, copied, mine, mine_too cascade;
+drop view of_a, of_a_checked, of_caller, joined, instead;
+drop materialized view kept, mine_kept;
+drop table t;
+drop function to_b, by_joined, leak, leaks;
+drop procedure said;
+drop sequence told;
+revoke all on schema public from public;
+drop role rw_owner, rw_a, rw_b;
