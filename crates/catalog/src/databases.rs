@@ -114,7 +114,8 @@ impl Catalog {
             && of_databases(self) == of_databases(other)
     }
 
-    /// How many objects of this database alone belong to a role, are granted to it, or have been by it.
+    /// How many objects of this database alone belong to a role, are granted to it, or have been by it; policies that
+    /// are for it count, too.
     pub fn naming_role(&self, role: u32) -> usize {
         let names = |(object, access): &(&u32, &Arc<AccessDesc>)| {
             // under its own oid stands what it grants of what it makes
@@ -122,7 +123,9 @@ impl Catalog {
             !self.is_database(**object)
                 && if own { !access.defaults.is_empty() } else { access.roles().contains(&role) }
         };
-        self.access.iter().filter(names).count()
+        let policies = self.tables().flat_map(|table| table.policies());
+        let targets = policies.filter(|policy| policy.roles.contains(&role)).count();
+        self.access.iter().filter(names).count() + targets
     }
 
     /// Takes over what is common to all databases from the catalog of another. Returns whether anything is different.

@@ -665,6 +665,31 @@ mod tests {
     }
 
     #[test]
+    fn a_version_that_knows_no_policies_refuses_what_has_some() {
+        let plain = r#"{"Table":{"oid":16384,"schema":"public","name":"t","columns":[],"next_attnum":1,"engine":"t",
+            "primary_key":null,"indexes":[],"checks":[],"foreign_keys":[]}}"#;
+        let Relation::Table(table) = read(plain) else { panic!("a table") };
+        assert!(text(&Relation::Table(table.clone())).expect("it can be written").starts_with("{\"Table\""));
+        let mut secured = (*table).clone();
+        secured.change_row_security(|own| own.forced = true);
+        let secured = Relation::Table(Arc::new(secured));
+        let kept = text(&secured).expect("it can be written");
+        assert!(kept.starts_with("{\"SecuredTable\""), "an earlier version would show all rows of {kept}");
+        assert_eq!(read(&kept), secured);
+        let Relation::Table(table) = &secured else { panic!("a table") };
+        let mut again = (**table).clone();
+        again.change_row_security(|own| own.forced = false);
+        assert_eq!(again.row_security, None, "nothing is left of what was undone");
+        let view = r#"{"View":{"oid":16385,"schema":"public","name":"v","columns":[["a",23,-1]],"query":"SELECT 1 AS a",
+            "uses":[]}}"#;
+        let Relation::View(view) = read(view) else { panic!("a view") };
+        let barrier = Relation::View(Arc::new(ViewDesc { security_barrier: Some(true), ..(*view).clone() }));
+        let kept = text(&barrier).expect("it can be written");
+        assert!(kept.starts_with("{\"BarrierView\""), "an earlier version would tell of rows of {kept}");
+        assert_eq!(read(&kept), barrier);
+    }
+
+    #[test]
     fn a_version_that_writes_to_no_view_refuses_one_that_says_what_is_written() {
         let plain = r#"{"View":{"oid":16384,"schema":"public","name":"v","columns":[["a",23,-1]],"query":"SELECT 1 AS a",
             "uses":[]}}"#;

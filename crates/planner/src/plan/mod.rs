@@ -61,8 +61,8 @@ pub struct Scan {
     pub loads: Loads,
     pub projection: Projection,
     pub filter: Option<Expr>,
-    /// How many of the conditions of the filter are asked before all that may tell of a row: those of policies, and what
-    /// tells of none.
+    /// How many of the conditions of the filter are asked before all that may tell of a row: those of policies, and
+    /// what tells of none.
     pub secured: usize,
     /// How many rows it is thought to yield each time.
     pub rows: f64,

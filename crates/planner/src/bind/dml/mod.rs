@@ -350,8 +350,8 @@ impl Binder<'_> {
         Ok(Rows { tree, conditions, late, target })
     }
 
-    /// The rows that a statement writes, with the columns of views that it reads; it has been bound, so that it is known
-    /// which policies say something of them.
+    /// The rows that a statement writes, with the columns of views that it reads; it has been bound, so that it is
+    /// known which policies say something of them.
     fn computed_rows(
         &mut self,
         Rows { mut tree, conditions, late, target }: Rows,

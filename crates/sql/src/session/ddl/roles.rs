@@ -405,10 +405,9 @@ impl<E: Engine> Session<E> {
             }
         }
         for table in catalog.tables() {
+            let on = self.named_object(table.oid);
             let named = table.policies().iter().filter(|policy| policy.roles.contains(&role));
-            lines.extend(
-                named.map(|policy| format!("target of policy {} on table {}", policy.name, table.name)),
-            );
+            lines.extend(named.map(|policy| format!("target of policy {} on {on}", policy.name)));
         }
         lines
     }
