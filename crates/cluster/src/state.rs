@@ -256,6 +256,9 @@ impl Core {
             state.answered = committed;
             self.epochs.notify_all();
         }
+        if state.node.wants_note() {
+            self.wake_watch.notify_all();
+        }
     }
 
     /// Takes what came from another member.

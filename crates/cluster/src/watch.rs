@@ -71,8 +71,8 @@ fn look(core: &Core) -> Result<bool, StoreError> {
     // who has lost what was on its disk is as good as lost
     let incomplete = core.lock().node.incomplete();
     let silent: NodeSet = core.silent().into_iter().chain(incomplete.iter()).collect();
-    // the leader notes that all have installed the view; but nobody who knows it puts others out before it is noted: a
-    // node that was taken out on purpose would be a member again, and has missed what has committed since
+    // the leader notes that all have installed the view; one that takes a node out on purpose begins only then, as that
+    // node may be a member again before. Nobody who knows that a view has begun puts others out before it is noted
     if !newest.is_settled()
         && (newest.view.leader == core.me || silent.count() > 0)
         && core.has_opened(&newest)
@@ -144,8 +144,8 @@ impl Core {
     /// Whether all members have installed the view, as far as this node knows.
     fn has_opened(&self, now: &ClusterView) -> bool {
         let state = self.lock();
-        state.node.view().number == now.view.number
-            && !matches!(state.node.stage(), Stage::Fenced | Stage::Installed)
+        let opened = !matches!(state.node.stage(), Stage::Fenced | Stage::Installed);
+        state.node.view().number == now.view.number && (opened || state.node.wants_note())
     }
 }
 
@@ -193,8 +193,16 @@ fn follow(core: &Core, stored: ClusterView) -> bool {
     core.followed(stored.view.number);
     let mut state = core.lock();
     if stored.view.leader == core.me && state.node.view().number < stored.view.number {
+        let takes_out = !stored.leaving.is_empty();
         let view = Arc::new(stored.view);
-        core.run(&mut state, |node, out| node.lead(view, out));
+        core.run(&mut state, |node, out| {
+            if takes_out {
+                node.begin_when_noted(view.number);
+            }
+            node.lead(view, out);
+        });
+    } else if stored.is_settled() && state.node.wants_note() {
+        core.run(&mut state, |node, out| node.noted(stored.view.number, out));
     }
     true
 }

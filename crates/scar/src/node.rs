@@ -161,6 +161,8 @@ pub struct Node<R, D: Data> {
     /// It has reached its limit while it copies: it goes on when there is room.
     pub(crate) copy_waits: bool,
     pub(crate) leading: Leading,
+    /// A view that this node is to lead, and that does not begin before the metadata store knows of it.
+    pub(crate) unnoted: Option<ViewNumber>,
     /// The last epoch of which it has all writes, where that is limited: see [`Report::holds`](crate::Report).
     pub(crate) holds: Option<Epoch>,
     /// The epoch in which it has copied the last chunk.
@@ -211,6 +213,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             full: NodeSet::default(),
             copy_waits: false,
             leading: Leading::default(),
+            unnoted: None,
             holds: None,
             learned: Epoch(0),
             written: 0,

@@ -124,8 +124,8 @@ pub enum Rule {
     /// A member that is removed on purpose keeps its state until all others have installed that view, and becomes a
     /// member again if too many of them fail before.
     LeaverWaits,
-    /// Whoever has opened a view tells the metadata store before it puts anybody out: members that were taken out on
-    /// purpose may be members again as long as the store does not know that the others have gone on without them.
+    /// A view that takes members out on purpose begins when the metadata store knows that all have installed it: as
+    /// long as it does not, those may be members again, and must have missed nothing.
     NoteOpened,
     /// A primary adds no record that a backup without memory would have to keep.
     RoomAtBackups,

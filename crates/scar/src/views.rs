@@ -9,12 +9,15 @@
 //!   all have installed: Go ─────► results of the last epoch leave, the next one begins
 //! ```
 //!
+//! If the view takes members out on purpose, `Go` also waits until the metadata store has noted that all have installed
+//! it.
+//!
 //! In a durable cluster `Installed` is sent when the view is on disk. A member that restarts with its disk reports the
 //! last epoch of which it has all writes, and no later epoch is chosen.
 
 use super::data::Data;
 use super::epochs::Leading;
-use super::ids::{Epoch, NodeId, NodeSet, Time, TxnId};
+use super::ids::{Epoch, NodeId, NodeSet, Time, TxnId, ViewNumber};
 use super::journal::Entry;
 use super::message::{Answer, Body, Out, Report, Why};
 use super::node::{Node, Stage};
@@ -30,6 +33,32 @@ impl<R: Rules, D: Data> Node<R, D> {
             for node in view.members.iter() {
                 self.send(node, Body::Fence(view.clone()), out);
             }
+            self.settle(out);
+        }
+    }
+
+    /// At the leader of a view that takes members out on purpose, before it leads it: the view begins only when the
+    /// metadata store has noted that all have installed it. Until then the store may make a view in which those are
+    /// members again, as they were: nothing may have committed without them.
+    pub fn begin_when_noted(&mut self, view: ViewNumber) {
+        if self.rules.on(Rule::NoteOpened) {
+            self.unnoted = Some(view);
+        }
+    }
+
+    /// At the leader: all have installed the view, and it begins when the metadata store has noted that.
+    pub fn wants_note(&self) -> bool {
+        self.unnoted == Some(self.view.number)
+            && self.leads()
+            && self.stage == Stage::Installed
+            && self.leading.installed.covers(self.view.members)
+    }
+
+    /// The metadata store has noted that all have installed a view.
+    pub fn noted(&mut self, view: ViewNumber, out: &mut Out<D>) {
+        if self.unnoted == Some(view) && self.wants_note() {
+            self.unnoted = None;
+            self.send_all(&Body::Go, out);
             self.settle(out);
         }
     }
@@ -194,7 +223,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         self.leading.installed = self.leading.installed.with(from);
-        if self.leading.installed.covers(self.view.members) {
+        if self.leading.installed.covers(self.view.members) && self.unnoted != Some(self.view.number) {
             self.send_all(&Body::Go, out);
         }
     }

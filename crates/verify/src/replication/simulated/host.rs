@@ -330,7 +330,7 @@ impl Cluster {
             return self.wake(at);
         }
         let opened = !matches!(node.stage(), Stage::Fenced | Stage::Installed);
-        if opened && node.view().number == view.number {
+        if (opened || node.wants_note()) && node.view().number == view.number {
             let number = view.number;
             if !host.known.is_settled() && (view.leader == id || self.rules.on(Rule::NoteOpened)) {
                 return self.ask(at, Request::Installed(number));
@@ -411,7 +411,14 @@ impl Cluster {
         }
         let number = self.hosts[at].node.as_ref().map(|node| node.view().number);
         if entry.view.leader == id && number.is_some_and(|number| entry.view.number > number) {
-            self.call(at, |node, out| node.lead(entry.view, out));
+            self.call(at, |node, out| {
+                if entry.leaving.count() > 0 {
+                    node.begin_when_noted(entry.view.number);
+                }
+                node.lead(entry.view, out);
+            });
+        } else if entry.is_settled() {
+            self.call(at, |node, out| node.noted(entry.view.number, out));
         }
     }
 }

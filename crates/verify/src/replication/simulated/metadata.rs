@@ -115,7 +115,10 @@ impl Metadata {
             Request::Renew => {}
             Request::Change(view) => {
                 let follows = view.number.0 == self.entry.view.number.0 + 1;
-                if follows && self.entry.view.members.has(from) {
+                // when it is noted that all have installed the view, those that were leaving are gone
+                let can_be = self.entry.view.members.iter().chain(self.entry.leaving.iter());
+                let is_known = can_be.collect::<NodeSet>().covers(view.members);
+                if follows && is_known && self.entry.view.members.has(from) {
                     // who was leaving may be a member again
                     self.entry.leaving =
                         self.entry.leaving.iter().filter(|&node| !view.members.has(node)).collect();
