@@ -14,6 +14,7 @@
 //!  merge.rs      M1 to M6                       shared.rs   all of a database
 //!  cleanup.rs    deleted records, old versions  rules.rs    switches for tests
 //!  snapshot.rs   read-only transactions without validation
+//!  lookahead.rs  asks for the rows that a scan reads next
 //!  boundary.rs   the timestamps that they read at
 //!  retain.rs     the old rows that they need
 //!  contention.rs priority                       tune.rs     the merge batch, and whether to merge

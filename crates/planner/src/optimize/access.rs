@@ -135,7 +135,7 @@ impl Planner<'_> {
     ) -> Option<Candidate> {
         let LeafKind::Table { table, .. } = &leaf.kind else { return None };
         if !leaf.secured.is_empty() {
-            return self.secured_candidate(leaf, conditions, bound, first);
+            return self.secured_candidate(table, leaf, conditions, bound, first);
         }
         self.candidate_of(table, leaf, conditions, bound, first)
     }
@@ -143,12 +143,12 @@ impl Planner<'_> {
     /// The best access under conditions and those of policies.
     fn secured_candidate(
         &self,
+        table: &Arc<BoundTable>,
         leaf: &Leaf,
         conditions: &[Expr],
         bound: &HashSet<Slot>,
         first: bool,
     ) -> Option<Candidate> {
-        let LeafKind::Table { table, .. } = &leaf.kind else { return None };
         let own = leaf.secured.len();
         let all = [&leaf.secured[..], conditions].concat();
         let mut found = self.candidate_of(table, leaf, &all, bound, first)?;
