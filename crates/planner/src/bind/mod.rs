@@ -414,6 +414,8 @@ impl<'b> Binder<'b> {
             estimates: self.estimates,
             compared: AtomicU64::new(0),
             reads_much: AtomicBool::new(false),
+            contended: AtomicBool::new(false),
+            steady: self.volatile == 0,
             relations: self.relations,
             unpopulated: self.unpopulated,
             whole_catalog: self.whole_catalog,

@@ -403,6 +403,11 @@ pub struct Plan {
     pub compared: AtomicU64,
     /// Whether its last run has read much: the next one begins with a snapshot, if it may.
     pub reads_much: AtomicBool,
+    /// Whether blocks that run it are to read a snapshot from then on: others write to what it reads while it runs, or
+    /// its rows are on their way before it has ended.
+    pub contended: AtomicBool,
+    /// Whether it has the same rows whenever it is run on the same state: it calls no volatile function.
+    pub steady: bool,
     pub writes: bool,
     /// Whether it writes rows of other tables than temporary ones.
     pub lasting: bool,

@@ -17,6 +17,11 @@ impl<W: Worker> Exec<'_, W> {
         self.last_tick = MUCH;
     }
 
+    /// Gives the run up when its rows would have to be sent before it has ended.
+    pub(crate) fn watch_rows(&mut self) {
+        self.much = u64::MAX - 1;
+    }
+
     /// Whether the run may still be given up because it reads much.
     #[inline]
     pub(crate) fn is_watched(&self) -> bool {

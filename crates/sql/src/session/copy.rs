@@ -93,6 +93,7 @@ impl<E: Engine> Session<E> {
         if let Action::Plan(plan) = &compiled.action {
             // its rows are on their way as soon as they are read
             plan.reads_much.store(true, Ordering::Relaxed);
+            plan.contended.store(true, Ordering::Relaxed);
         }
         let rows = self.run_plan(&compiled, &[], alone, Target::Sink(&mut out))?;
         out.encoder.end(&mut out.buffer);

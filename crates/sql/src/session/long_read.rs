@@ -1,4 +1,5 @@
-//! Statements that read much, each a transaction of its own: they read a snapshot of the present.
+//! Statements that read much, each a transaction of its own: they read a snapshot of the present. Those of blocks:
+//! [`block_read`](super::block_read).
 //!
 //! What a transaction reads in the present is validated at its commit, and it fails if others have changed some of it.
 //! A statement that reads a large table beside writers would always fail so, and one whose first rows are on their way
@@ -47,17 +48,19 @@ pub(super) enum Reading {
     Watched,
     /// In a snapshot of the present, or in the present if there is none to be had.
     Snapshot,
+    /// Nothing: what it returns follows from itself.
+    Nothing,
 }
 
 impl Reading {
     /// Whether the statement may read a snapshot.
     pub(super) fn may_change(self) -> bool {
-        self != Self::AsBegun
+        matches!(self, Self::Watched | Self::Snapshot)
     }
 }
 
 /// Whether a plan does nothing but read tables.
-fn only_reads(plan: &Plan) -> bool {
+pub(super) fn only_reads(plan: &Plan) -> bool {
     plan.kind == Kind::Select
         && !plan.writes
         && !plan.calls
@@ -91,10 +94,10 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// How a plan reads that is run now, `alone` if its transaction is committed behind it.
-    pub(super) fn reading_of(&self, plan: &Plan, alone: bool) -> Reading {
+    /// How a plan reads whose transaction is committed behind it.
+    pub(super) fn reading_alone(&self, plan: &Plan) -> Reading {
         // In a cluster every transaction reads the present. At a commit temporary tables may be emptied.
-        if !alone || self.state.shared.is_shared || !only_reads(plan) || !self.on_commit.is_empty() {
+        if self.state.shared.is_shared || !only_reads(plan) || !self.on_commit.is_empty() {
             return Reading::AsBegun;
         }
         // a hint

@@ -16,6 +16,7 @@
 //! ```
 
 mod ahead;
+mod block_read;
 mod commit;
 mod compile;
 mod conflict;
@@ -24,6 +25,7 @@ mod copy_text;
 mod counting;
 mod cursor;
 mod ddl;
+mod digest;
 pub(crate) mod direct;
 mod explain;
 mod kept;
@@ -116,6 +118,7 @@ pub struct Session<E: Engine> {
     /// What the server's settings for all sessions were when the session took them over.
     presets: u64,
     transaction: Transaction,
+    blocks: block_read::Blocks,
     constraints: ConstraintModes,
     cancel: Cancel,
     /// A batch of statements has begun: see [`Session::begin_batch`].
@@ -201,6 +204,7 @@ impl<E: Engine> Session<E> {
             logged_later: None,
             presets: 0,
             transaction: Transaction::default(),
+            blocks: block_read::Blocks::default(),
             constraints: ConstraintModes::default(),
             cancel: Cancel::new(),
             in_batch: false,

@@ -1,6 +1,7 @@
 //! Running compiled statements.
 
 use super::Session;
+use super::digest::{Digest, Digested};
 use super::direct::Rows;
 use super::explain::Explaining;
 use super::kept::Kept;
@@ -16,6 +17,7 @@ use crate::temporary::Allowance;
 use scaledb_engine::{Engine, Keys, Worker};
 use scaledb_planner::plan::expr::Expr;
 use scaledb_planner::plan::{Kind, Plan};
+use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::cell::Cell;
 use std::time::Instant;
@@ -125,17 +127,28 @@ impl<E: Engine> Session<E> {
         let mut effort = Effort::new(alone, whole, locked, deadline);
         effort.reserves = self.running_block.as_ref().is_some_and(|running| running.reserves);
         if let Action::Plan(plan) = &compiled.action {
-            effort.reading = self.reading_of(plan, alone);
+            effort.reading =
+                if alone { self.reading_alone(plan) } else { self.reading_in_block(plan, &target) };
         }
         let said = self.state.said();
         let result = loop {
             let compiled = fresh.as_ref().unwrap_or(compiled);
             self.transaction.wants_snapshot = effort.wants_snapshot();
-            match self.attempt_with(compiled, params, &mut effort, &mut target) {
+            let begun = match effort.reading {
+                Reading::Snapshot if !alone => self.move_to_snapshot(&mut effort),
+                _ => Ok(()),
+            };
+            match begun.and_then(|()| self.attempt_with(compiled, params, &mut effort, &mut target)) {
                 Ok(affected) => break Ok(affected),
                 Err(error) => {
                     if let Err(error) = self.try_again(error, &mut effort, &mut target) {
                         break Err(error);
+                    }
+                    if !alone
+                        && effort.reading == Reading::Snapshot
+                        && let Action::Plan(plan) = &compiled.action
+                    {
+                        plan.contended.store(true, Ordering::Relaxed); // a hint
                     }
                     // functions will say it again
                     self.state.unsay(said);
@@ -155,10 +168,12 @@ impl<E: Engine> Session<E> {
         if effort.repeats {
             self.state.end_repeated();
         }
-        if effort.reading.may_change()
-            && let Action::Plan(plan) = &compiled.action
-        {
-            Self::note_reading(plan, &effort, result.is_ok());
+        if let Action::Plan(plan) = &compiled.action {
+            if !alone {
+                self.note_query(compiled, params, &effort, result.as_ref().err());
+            } else if effort.reading.may_change() {
+                Self::note_reading(plan, &effort, result.is_ok());
+            }
         }
         if effort.held {
             target.hold(false);
@@ -168,7 +183,7 @@ impl<E: Engine> Session<E> {
 
     /// Begins, and runs the statement as the catalog of the transaction has it: that may be newer than the one that it
     /// was compiled for.
-    fn attempt_with(
+    pub(super) fn attempt_with(
         &mut self,
         compiled: &Held,
         params: &[Value],
@@ -184,7 +199,10 @@ impl<E: Engine> Session<E> {
                 self.use_tables(plan, effort.deadline)?;
             }
         }
-        self.ensure_begun()?;
+        match effort.reading {
+            Reading::AsBegun => self.ensure_begun()?,
+            Reading::Watched | Reading::Snapshot | Reading::Nothing => self.begin_to_read()?,
+        }
         if let Some(tables) = &effort.bars {
             self.bar(tables)?;
         }
@@ -237,7 +255,11 @@ impl<E: Engine> Session<E> {
         self.activity.run(compiled.number);
         let columns = compiled.columns.as_deref().unwrap_or_default();
         let shown = self.begin_shown(plan, effort);
-        let affected = match self.execute_plan(plan, columns, params, effort, target) {
+        let ran = match self.wants_digest(effort) {
+            false => self.execute_plan(plan, columns, params, effort, target),
+            true => self.execute_digested(plan, columns, params, effort, target),
+        };
+        let affected = match ran {
             Ok(affected) => affected,
             Err(error) => return Err(self.unless_stale(error)),
         };
@@ -271,8 +293,9 @@ impl<E: Engine> Session<E> {
         exec.locking.whole = effort.whole;
         exec.locking.reserves = effort.reserves;
         if effort.reading == Reading::Watched && !self.transaction.snapshot {
-            exec.watch_reads();
             effort.held = target.hold(true);
+            // what a block reads is validated, however much it is, as long as nobody writes to it
+            if effort.alone || !effort.held { exec.watch_reads() } else { exec.watch_rows() }
         }
         if let Target::Explain(explaining) = target {
             exec.measures = Some(explaining.measures());
@@ -306,6 +329,38 @@ impl<E: Engine> Session<E> {
         }
         // even if the error was caught: the lock is missing
         if effort.given_up.is_some() { result.and_then(|_| Err(given_up())) } else { result }
+    }
+
+    /// Runs a plan, and makes the digest of its rows.
+    #[cold]
+    fn execute_digested(
+        &mut self,
+        plan: &Plan,
+        columns: &[Column],
+        params: &[Value],
+        effort: &mut Effort,
+        target: &mut Target<'_>,
+    ) -> Result<u64> {
+        let mut digest = Digest::new(&self.blocks.key, None);
+        let result = match target {
+            Target::Sink(sink) => {
+                let mut sink = Digested { to: &mut **sink, digest: &mut digest };
+                self.execute_plan(plan, columns, params, effort, &mut Target::Sink(&mut sink))
+            }
+            Target::Rows(rows) => {
+                let mut rows = Digested { to: &mut **rows, digest: &mut digest };
+                self.execute_plan(plan, columns, params, effort, &mut Target::Rows(&mut rows))
+            }
+            Target::Keep(_) | Target::Explain(_) => {
+                let ran = self.execute_plan(plan, columns, params, effort, target);
+                if let (Ok(_), Target::Keep(kept)) = (&ran, target) {
+                    digest.add_kept(kept)?;
+                }
+                ran
+            }
+        };
+        effort.digest = Some(digest);
+        result
     }
 
     /// The tag of a plan that has run.

@@ -62,7 +62,7 @@ impl<E: Engine> Session<E> {
     }
 
     fn mark(&mut self, name: String) -> Result<()> {
-        self.ensure_begun()?;
+        self.begin_to_read()?;
         let engine = match self.worker.as_mut() {
             Some(worker) => Some(worker.savepoint().map_err(crate::error::plain)?),
             None => None,
@@ -113,6 +113,7 @@ impl<E: Engine> Session<E> {
     }
 
     fn return_to(&mut self, number: usize) -> Result<()> {
+        self.transaction.queries.check_kept()?;
         self.transaction.savepoints.truncate(number + 1);
         let mark = &self.transaction.savepoints[number];
         let (added, gone) = (mark.added, mark.gone);

@@ -5,6 +5,7 @@
 //! hands: it then reads what is there now. See `docs/internals/locks.md`.
 
 use super::Session;
+use super::digest::Digest;
 use super::long_read::{PATIENCE, Reading};
 use super::run::Target;
 use crate::api::Tag as Done;
@@ -47,6 +48,8 @@ pub(super) struct Effort {
     pub(super) touched: u64,
     /// Whether a run was given up because it has read much.
     pub(super) reads_much: bool,
+    /// The digest of the rows of the last run, if it was made.
+    pub(super) digest: Option<Digest>,
     /// When the first run had failed.
     since: Option<Instant>,
     attempts: u32,
@@ -70,6 +73,7 @@ impl Effort {
             held: false,
             touched: 0,
             reads_much: false,
+            digest: None,
             since: None,
             attempts: 0,
             waits: 0,
@@ -112,7 +116,10 @@ impl<E: Engine> Session<E> {
     fn prepare_again(&mut self, error: SqlError, effort: &mut Effort, target: &mut Target<'_>) -> Result<()> {
         let given_up = effort.given_up.take();
         let conflict = effort.whole && error.code() == SqlState::SERIALIZATION_FAILURE;
-        if given_up == Some(GivenUp::ReadsMuch) {
+        let moves = !effort.alone
+            && effort.reading == Reading::Watched
+            && error.code() == SqlState::SERIALIZATION_FAILURE;
+        if given_up == Some(GivenUp::ReadsMuch) || moves {
             return self.go_on_in_snapshot(error, effort, target);
         }
         let waits = matches!(given_up, Some(GivenUp::Waits(..) | GivenUp::Keeps(..)));
@@ -158,7 +165,8 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    /// Prepares the next run of a statement that has read much: it reads a snapshot.
+    /// Prepares the next run of a statement that has read much, or of a block's query beside writers: it reads a
+    /// snapshot.
     fn go_on_in_snapshot(
         &mut self,
         error: SqlError,
@@ -173,7 +181,9 @@ impl<E: Engine> Session<E> {
         if let Target::Explain(explaining) = target {
             explaining.change_way();
         }
-        self.begin_again(true);
+        if effort.alone {
+            self.begin_again(true);
+        }
         effort.repeats = true;
         self.state.owner.borrow_mut().repeat();
         Ok(())
@@ -299,6 +309,7 @@ impl<E: Engine> Session<E> {
     ) -> Result<Done> {
         use crate::exec::context::Host;
         self.need_block("LOCK TABLE")?;
+        self.leave_snapshot()?;
         if mode > Mode::RowExclusive && self.transaction.is_read_only() {
             let what = "cannot execute LOCK TABLE in a read-only transaction";
             return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));

@@ -6,6 +6,7 @@ mod common;
 mod anomalies;
 mod appends;
 mod basics;
+mod block_reads;
 mod changes;
 mod columns;
 mod databases;

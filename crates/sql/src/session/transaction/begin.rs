@@ -8,8 +8,22 @@ use std::cell::Cell;
 use std::time::Instant;
 
 impl<E: Engine> Session<E> {
-    /// Begins the engine's transaction, unless it runs.
+    /// Begins the engine's transaction, unless it runs, for something else than a query: it reads the present.
+    ///
+    /// # Errors
+    /// It has not begun; 40001: the transaction has read a snapshot until now, and that is past.
+    #[inline]
     pub(in crate::session) fn ensure_begun(&mut self) -> Result<()> {
+        self.leave_snapshot()?;
+        self.begin_to_read()
+    }
+
+    /// Begins the engine's transaction, unless it runs.
+    ///
+    /// # Errors
+    /// It has not begun; 40001: it cannot go on.
+    pub(in crate::session) fn begin_to_read(&mut self) -> Result<()> {
+        self.transaction.queries.check_kept()?;
         self.state.modes.set(self.transaction.effective_modes());
         if self.transaction.has_begun() {
             return Ok(());

@@ -68,12 +68,16 @@ impl<E: Engine> Session<E> {
         let Some(worker) = self.worker.as_mut() else { return Ok(()) };
         // rows, absent keys and ranges
         let read = |ReadMark(lengths): ReadMark| lengths.iter().take(3).sum::<usize>();
-        if read(worker.read_mark()) < read(mark) + 2 {
-            return Ok(());
+        let all = worker.read_mark();
+        if read(all) >= read(mark) + 2 {
+            worker
+                .check_since(mark)
+                .map_err(|error| self.state.explain(error, |table| self.transaction.statement_on(table)))?;
         }
-        worker
-            .check_since(mark)
-            .map_err(|error| self.state.explain(error, |table| self.transaction.statement_on(table)))
+        if read(mark) == 0 {
+            self.transaction.checked = Some(all);
+        }
+        Ok(())
     }
 
     /// Confirms the catalog that this session has, outside of a transaction.

@@ -39,6 +39,7 @@ impl<E: Engine> Session<E> {
         }
         let transaction = &mut self.transaction;
         transaction.version = None;
+        transaction.checked = None;
         transaction.touched.clear();
         transaction.statement = 0;
         transaction.ran = false;
@@ -80,12 +81,14 @@ impl<E: Engine> Session<E> {
     }
 
     pub(in crate::session) fn finish_but_locks(&mut self) {
+        self.end_queries();
         let transaction = &mut self.transaction;
         transaction.block = Block::None;
         transaction.modes = Modes::default();
         transaction.version = None;
         transaction.snapshot = false;
         transaction.wants_snapshot = None;
+        transaction.checked = None;
         transaction.ran = false;
         if std::mem::take(&mut transaction.barred) {
             self.state.shared.gate.unbar(self.state.id);

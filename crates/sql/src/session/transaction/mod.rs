@@ -8,6 +8,7 @@ mod deferred;
 mod end;
 
 use super::Session;
+use super::block_read::Queries;
 use super::savepoint::Mark;
 use super::settings::Settings;
 use crate::api::Status;
@@ -16,7 +17,7 @@ use crate::shared::PerDatabase;
 use crate::trace::Number;
 use scaledb_base::TableId;
 use scaledb_catalog::Store;
-use scaledb_engine::{Engine, TableInfo};
+use scaledb_engine::{Engine, ReadMark, TableInfo};
 use scaledb_notify::Ticket;
 use scaledb_parse::utility::{Isolation, Modes};
 use scaledb_planner::bind::Lookup;
@@ -65,6 +66,10 @@ pub(super) struct Transaction {
     pub(super) snapshot: bool,
     /// It is to read one if that is to be had within this time: its only statement reads much.
     pub(super) wants_snapshot: Option<Duration>,
+    /// What it has read when its first query had ended and was compared, as long as that is all.
+    pub(super) checked: Option<ReadMark>,
+    /// Its queries, as long as what it reads may change.
+    pub(super) queries: Queries,
     /// Commits of others before it began, where they are counted.
     pub(super) commits: u64,
     /// Tables that it has used: oid, the engine's table, and the last statement that did.
