@@ -20,7 +20,7 @@
 //!
 //! What a statement writes has its place behind all that it has read, so that an INSERT of what a query reads cannot
 //! read a snapshot. After a conflict it puts bars before the tables that it copies from, as changes of tables do:
-//! others commit no writes to them before it has ended.
+//! others commit no writes to them before it has ended. UPDATE, DELETE and MERGE of many rows lock their table instead.
 
 use super::Session;
 use super::run::Target;
@@ -69,6 +69,18 @@ pub(super) fn only_reads(plan: &Plan) -> bool {
         && !plan.tables.is_empty()
 }
 
+/// The table of an UPDATE, DELETE or MERGE. A lock of the table keeps those from it that have written nothing to it yet,
+/// and costs less than one for each row that others keep changing.
+fn changed_by(plan: &Plan) -> Option<u32> {
+    let Node::ModifyTable(modify) = &plan.root else { return None };
+    match &**modify {
+        Modify::Update(update) => Some(update.table.desc.oid),
+        Modify::Delete(delete) => Some(delete.table.desc.oid),
+        Modify::Merge(merge) => Some(merge.table.desc.oid),
+        Modify::Insert(_) => None,
+    }
+}
+
 /// The tables that an INSERT copies rows from. None if it may wait for the lock of a row, whose owner may wait for the
 /// bars.
 fn copied_from(plan: &Plan) -> Option<Vec<u32>> {
@@ -83,13 +95,19 @@ fn copied_from(plan: &Plan) -> Option<Vec<u32>> {
 }
 
 impl<E: Engine> Session<E> {
-    /// Behind a conflict of a statement: whether it is to put bars before the tables that it reads.
-    pub(super) fn consider_bars(&self, plan: &Plan, effort: &mut Effort) {
+    /// Behind a conflict of a statement that reads or writes many rows: whether it is to keep others from its tables.
+    pub(super) fn consider_tables(&self, plan: &Plan, effort: &mut Effort) {
+        let many = effort.alone && effort.touched >= MUCH;
         // no bar keeps other nodes of a cluster from a table
-        if effort.alone && effort.touched >= MUCH && effort.bars.is_none() && !self.state.shared.is_shared {
+        if many && effort.bars.is_none() && effort.table.is_none() && !self.state.shared.is_shared {
+            effort.table = changed_by(plan);
             effort.bars = copied_from(plan);
+            if effort.table.is_some() {
+                // no owner of a lock waits for a table
+                self.state.release_locks();
+            }
         }
-        if effort.bars.is_some() {
+        if effort.bars.is_some() || effort.table.is_some() {
             effort.reserves = false;
         }
     }

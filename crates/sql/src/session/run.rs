@@ -15,6 +15,7 @@ use crate::exec::lock::given_up;
 use crate::exec::{Exec, Flow};
 use crate::temporary::Allowance;
 use scaledb_engine::{Engine, Keys, Worker};
+use scaledb_locks::Mode;
 use scaledb_planner::plan::expr::Expr;
 use scaledb_planner::plan::{Kind, Plan};
 use scaledb_sync::atomic::Ordering;
@@ -153,7 +154,7 @@ impl<E: Engine> Session<E> {
                     // functions will say it again
                     self.state.unsay(said);
                     if let Action::Plan(plan) = &compiled.action {
-                        self.consider_bars(plan, &mut effort);
+                        self.consider_tables(plan, &mut effort);
                     }
                 }
             }
@@ -198,6 +199,9 @@ impl<E: Engine> Session<E> {
                 // before it begins: it reads what is there behind the wait
                 self.use_tables(plan, effort.deadline)?;
             }
+        }
+        if let Some(table) = effort.table {
+            self.lock_table(table, Mode::ShareRowExclusive, effort.deadline)?;
         }
         match effort.reading {
             Reading::AsBegun => self.ensure_begun()?,

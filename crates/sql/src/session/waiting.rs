@@ -42,6 +42,8 @@ pub(super) struct Effort {
     pub(super) reading: Reading,
     /// The tables that others must not write to while it runs.
     pub(super) bars: Option<Vec<u32>>,
+    /// The table that it locks before it begins, instead of its rows: it writes many.
+    pub(super) table: Option<u32>,
     /// Whether the target holds rows back.
     pub(super) held: bool,
     /// Rows that the last run has touched.
@@ -70,6 +72,7 @@ impl Effort {
             repeats: false,
             reading: Reading::AsBegun,
             bars: None,
+            table: None,
             held: false,
             touched: 0,
             reads_much: false,
@@ -291,7 +294,7 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    fn lock_table(&mut self, table: u32, mode: Mode, deadline: Option<Instant>) -> Result<()> {
+    pub(super) fn lock_table(&mut self, table: u32, mode: Mode, deadline: Option<Instant>) -> Result<()> {
         use crate::exec::context::Host;
         let tag = Tag::Table(table);
         if self.state.take_lock(tag, mode)? { Ok(()) } else { self.wait_for(tag, mode, false, deadline) }

@@ -5,6 +5,7 @@ use scaledb_engine::{Engine, SerializationPoint};
 use scaledb_sql::{Column, CopyInfo, Database, RowSink, Session, Tag};
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use scaledb_types::{Env, Result, Type, Value};
+use std::ops::ControlFlow;
 
 const ROWS: u64 = 3_000;
 
@@ -124,6 +125,14 @@ fn a_block_that_writes_has_read_what_is<E: Engine>(db: Database<E>) {
     assert_eq!(text(&mut b, "select * from log"), "1|300000");
     ok(&mut b, "commit");
     assert_eq!(text(&mut a, "select * from log"), "1|300000");
+    // behind a lock it reads what is there
+    moved(&mut a, &mut b);
+    ok(&mut a, "insert into log values (4, 4)");
+    ok(&mut b, "lock table log");
+    // or what was there at its begin
+    assert_eq!(text(&mut b, "select sum(n) from log"), if at_commit(&db) { "300004" } else { "300000" });
+    ok(&mut b, "rollback");
+    ok(&mut a, "delete from log where id = 4");
     // something has, though not what it has read, or its queries have the same rows all the same
     moved(&mut a, &mut b);
     ok(
@@ -201,22 +210,52 @@ fn queries_are_repeated_as_they_were<E: Engine>(db: Database<E>) {
     }
 }
 
+/// The first rows of a query.
+struct First(u64);
+
+impl scaledb_sql::Rows for First {
+    fn row(&mut self, _: &Env, _: &[Column], _: &[Value]) -> Result<ControlFlow<()>> {
+        self.0 -= 1;
+        Ok(if self.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
+    fn rewind(&mut self) -> bool {
+        false
+    }
+}
+
+/// Of a query whose first rows were enough the first rows are compared.
+fn no_more_than_was_seen_is_compared<E: Engine>(db: Database<E>) {
+    let (mut a, mut b) = (filled(&db), session(&db));
+    for changed in [2_000, 2] {
+        b.expect_conflicts();
+        ok(&mut b, "begin");
+        b.run("select n from t", &[], &mut First(3)).unwrap();
+        ok(&mut a, &format!("update t set n = n + 1 where id = {changed}"));
+        let written = run(&mut b, "insert into log values (1, 1)");
+        if at_commit(&db) {
+            assert_eq!(written.is_ok(), changed > 3);
+        }
+        let _ = run(&mut b, "rollback");
+    }
+}
+
 /// When the queries of a block have no transaction any more that they are part of, there is no way back to a savepoint.
 fn a_block_that_is_lost_stays_so<E: Engine>(db: Database<E>) {
     let (mut a, mut b) = (filled(&db), session(&db));
     if !at_commit(&db) {
         return;
     }
-    // the query would fail now
+    // the second query would fail now
     moved(&mut a, &mut b);
     ok(&mut b, "savepoint s");
     assert_eq!(text(&mut b, "select sum(1 / (n - 50)) from t"), "0");
-    ok(&mut a, "update t set n = 50 where id = 7");
+    ok(&mut a, "update t set n = 50 where id = 7; update t set n = 150 where id = 8");
     assert_eq!(code(&mut b, "insert into log values (1, 1)"), "40001");
     assert_eq!(code(&mut b, "rollback to s"), "40001");
     assert_eq!(code(&mut b, "insert into log values (1, 1)"), "25P02");
     assert_eq!(ok(&mut b, "commit").tags, ["ROLLBACK"]);
-    ok(&mut a, "update t set n = 100 where id = 7");
+    ok(&mut a, "update t set n = 100 where id in (7, 8)");
     // an error tells of rows, too: those of a snapshot stay the block's
     moved(&mut a, &mut b);
     ok(&mut b, "savepoint s");
@@ -281,11 +320,21 @@ fn the_commit_of_queries_is_no_conflict<E: Engine>(db: Database<E>) {
     let mut failed = 0;
     for _ in 0..4 {
         ok(&mut b, "begin");
-        assert_eq!(text(&mut b, "select count(*) from t where id < 500"), "499");
-        assert_eq!(text(&mut b, "select count(*) from t where id < 600"), "599");
-        ok(&mut a, change);
-        failed += usize::from(run(&mut b, "commit").is_err());
+        let first = text(&mut b, "select sum(n) from t where id < 500").parse::<u64>().unwrap();
+        ok(
+            &mut a,
+            "begin; update t set n = n + 1 where id = 7; update t set n = n - 1 where id = 700; commit",
+        );
+        let second = text(&mut b, "select sum(n) from t where id >= 500").parse::<u64>().unwrap();
+        match run(&mut b, "commit") {
+            Ok(_) => assert_eq!(first + second, 300_000),
+            Err(error) => {
+                assert_eq!(error.code().as_str(), "40001");
+                failed += 1;
+            }
+        }
     }
+    // the next one reads a snapshot
     assert!(failed <= 1, "{failed}");
 }
 
@@ -314,8 +363,11 @@ fn rows_that_do_not_wait_are_of_a_snapshot<E: Engine>(db: Database<E>) {
 /// The names of queries that are run again mean what they have meant.
 fn settings_may_change_within_a_block<E: Engine>(db: Database<E>) {
     let (mut a, mut b) = (filled(&db), session(&db));
-    ok(&mut a, "create schema s; create table s.t as select * from t");
     ok(&mut a, "create table dates (d timestamptz); insert into dates values ('2020-01-01 00:00Z')");
+    ok(
+        &mut a,
+        "create schema s; create table s.t as select * from t; create table s.dates as select * from dates",
+    );
     for changes in [false, true] {
         moved(&mut a, &mut b);
         assert_eq!(text(&mut b, "select count(*) from t, dates where d < statement_timestamp()"), "3000");
@@ -434,6 +486,7 @@ on_each_engine!(
     a_block_of_queries_has_one_state,
     a_block_that_writes_has_read_what_is,
     queries_are_repeated_as_they_were,
+    no_more_than_was_seen_is_compared,
     a_block_that_is_lost_stays_so,
     queries_before_are_of_the_snapshot,
     the_commit_of_queries_is_no_conflict,

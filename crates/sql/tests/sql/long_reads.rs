@@ -201,6 +201,26 @@ fn copies_get_through<E: Engine>(db: Database<E>) {
     assert_eq!(text(&mut a, "select sum(n) from t"), sum);
 }
 
+/// A change of all rows of a table that others write to gets through, and loses nothing of theirs.
+fn changes_of_all_rows_get_through<E: Engine>(db: Database<E>) {
+    let mut a = filled(&db, MANY);
+    ok(&mut a, "create table other as select id, n from t where id <= 2000");
+    beside_writers(&db, MANY, || {
+        for round in 0..3 {
+            ok(&mut a, &format!("update t set note = 'round {round}'"));
+            assert_eq!(text(&mut a, "select count(distinct note) from t"), "1");
+            ok(&mut a, "merge into t using other o on t.id = o.id when matched then update set n = t.n + 1");
+            ok(&mut a, "update t set n = t.n - 1 from other o where t.id = o.id");
+        }
+        ok(&mut a, "delete from t where id > 4000 and n < -1000000");
+    });
+    assert_eq!(
+        text(&mut a, "select count(*), sum(n), min(note) from t"),
+        format!("{MANY}|{}|round 2", MANY * 100)
+    );
+    assert_eq!(text(&mut a, "select count(*) from pg_locks where mode = 'ShareRowExclusiveLock'"), "0");
+}
+
 /// Nothing of a snapshot is left to the statements behind it.
 fn the_next_statement_writes<E: Engine>(db: Database<E>) {
     let mut a = filled(&db, MANY);
@@ -255,6 +275,7 @@ on_each_engine!(
     it_is_of_the_present,
     copies_get_through,
     a_query_in_a_block_shows_one_state,
+    changes_of_all_rows_get_through,
     the_next_statement_writes,
     an_open_transaction_is_not_waited_for,
     a_snapshot_is_no_conflict,
