@@ -30,24 +30,10 @@ use scaledb_engine::{Engine, Worker};
 use scaledb_planner::plan::Plan;
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState, Value, weight};
-use std::hash::RandomState;
 use std::time::Instant;
 
-/// Blocks for whose queries digests are made, behind one that has failed for the lack of them.
-const BLOCKS: u32 = 256;
 /// Bytes that the queries of a block may take. One with more of them cannot leave its snapshot.
 const MOST: usize = 256 << 10;
-
-/// What a session has learned of its blocks.
-#[derive(Default)]
-pub(super) struct Blocks {
-    /// For so many the digests of all queries are made.
-    digests: u32,
-    /// One that has only queried could not commit: the next ones begin with a snapshot.
-    conflicts: bool,
-    /// The key of the digests.
-    pub(super) key: RandomState,
-}
 
 /// The queries that a block has run.
 #[derive(Default)]
@@ -155,13 +141,6 @@ fn is_constant(plan: &Plan) -> bool {
 }
 
 impl<E: Engine> Session<E> {
-    /// Blocks read snapshots from here on, as if one that has only queried could not commit: for tests of that.
-    #[doc(hidden)]
-    pub fn expect_conflicts(&mut self) {
-        self.blocks.conflicts = true;
-        self.blocks.digests = BLOCKS;
-    }
-
     /// How a plan reads that is run in a block.
     pub(super) fn reading_in_block(&self, plan: &Plan, target: &Target<'_>) -> Reading {
         let transaction = &self.transaction;
@@ -176,11 +155,11 @@ impl<E: Engine> Session<E> {
             && self.running_block.is_none()
             && self.on_commit.is_empty()
             && !matches!(target, Target::Explain(_));
+        // a hint
+        let expects = || plan.contended.load(Ordering::Relaxed) || self.blocks.conflicts;
         match transaction.queries.way {
             Way::Snapshot | Way::Pinned if may => Reading::Snapshot,
-            Way::Open if may && (plan.contended.load(Ordering::Relaxed) || self.blocks.conflicts) => {
-                Reading::Snapshot
-            }
+            Way::Open if may && expects() => Reading::Snapshot,
             Way::Open if may => Reading::Watched,
             _ => Reading::AsBegun,
         }
@@ -198,25 +177,14 @@ impl<E: Engine> Session<E> {
     }
 
     /// A statement of a block has ended.
-    pub(super) fn note_query(
-        &mut self,
-        compiled: &Held,
-        params: &[Value],
-        effort: &Effort,
-        error: Option<&SqlError>,
-    ) {
-        if let Some(error) = error
-            && let Action::Plan(plan) = &compiled.action
-        {
-            self.note_failed_query(plan, error);
-        }
+    pub(super) fn note_query(&mut self, compiled: &Held, params: &[Value], effort: &Effort, ended: bool) {
         let queries = &mut self.transaction.queries;
-        if error.is_none() && !effort.reading.may_change() {
+        if ended && !effort.reading.may_change() {
             return;
         }
         let bytes = size_of::<Query>() + params.iter().map(weight).sum::<usize>();
         match &effort.digest {
-            Some(digest) if error.is_none() && queries.bytes + bytes <= MOST => {
+            Some(digest) if ended && queries.bytes + bytes <= MOST => {
                 queries.bytes += bytes;
                 queries.list.push(Query {
                     compiled: compiled.clone(),
@@ -230,34 +198,6 @@ impl<E: Engine> Session<E> {
             // an error tells of rows, too, and a block may go on behind it
             _ => queries.settle(),
         }
-    }
-
-    /// A query of a block has failed for good.
-    #[cold]
-    fn note_failed_query(&mut self, plan: &Plan, error: &SqlError) {
-        if error.code() == SqlState::SERIALIZATION_FAILURE && only_reads(plan) && plan.steady {
-            plan.contended.store(true, Ordering::Relaxed);
-            self.blocks.digests = BLOCKS;
-        }
-    }
-
-    /// A transaction could not commit.
-    #[cold]
-    pub(super) fn note_failed_commit(&mut self, error: &SqlError) {
-        let transaction = &self.transaction;
-        let queries = transaction.in_block() && !transaction.writes && !transaction.changed;
-        if queries && error.code() == SqlState::SERIALIZATION_FAILURE {
-            self.expect_conflicts();
-        }
-    }
-
-    /// The end of a block's transaction.
-    pub(super) fn end_queries(&mut self) {
-        if self.blocks.digests > 0 && self.transaction.in_block() {
-            self.blocks.digests -= 1;
-            self.blocks.conflicts &= self.blocks.digests > 0;
-        }
-        self.transaction.queries.end();
     }
 
     /// The block goes on in a snapshot, before a query.

@@ -69,8 +69,8 @@ pub(super) fn only_reads(plan: &Plan) -> bool {
         && !plan.tables.is_empty()
 }
 
-/// The table of an UPDATE, DELETE or MERGE. A lock of the table keeps those from it that have written nothing to it yet,
-/// and costs less than one for each row that others keep changing.
+/// The table of an UPDATE, DELETE or MERGE. A lock of the table keeps those from it that have written nothing to it
+/// yet, and costs less than one for each row that others keep changing.
 fn changed_by(plan: &Plan) -> Option<u32> {
     let Node::ModifyTable(modify) = &plan.root else { return None };
     match &**modify {

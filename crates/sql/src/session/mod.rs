@@ -17,6 +17,7 @@
 
 mod ahead;
 mod block_read;
+mod blocks;
 mod commit;
 mod compile;
 mod conflict;
@@ -118,7 +119,7 @@ pub struct Session<E: Engine> {
     /// What the server's settings for all sessions were when the session took them over.
     presets: u64,
     transaction: Transaction,
-    blocks: block_read::Blocks,
+    blocks: blocks::Blocks,
     constraints: ConstraintModes,
     cancel: Cancel,
     /// A batch of statements has begun: see [`Session::begin_batch`].
@@ -204,7 +205,7 @@ impl<E: Engine> Session<E> {
             logged_later: None,
             presets: 0,
             transaction: Transaction::default(),
-            blocks: block_read::Blocks::default(),
+            blocks: blocks::Blocks::default(),
             constraints: ConstraintModes::default(),
             cancel: Cancel::new(),
             in_batch: false,

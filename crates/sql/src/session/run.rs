@@ -171,7 +171,10 @@ impl<E: Engine> Session<E> {
         }
         if let Action::Plan(plan) = &compiled.action {
             if !alone {
-                self.note_query(compiled, params, &effort, result.as_ref().err());
+                if let Err(error) = &result {
+                    self.note_failed_in_block(plan, error);
+                }
+                self.note_query(compiled, params, &effort, result.is_ok());
             } else if effort.reading.may_change() {
                 Self::note_reading(plan, &effort, result.is_ok());
             }
