@@ -82,7 +82,8 @@ pub trait Network: Send + Sync + 'static {
     /// The system gives no thread.
     fn attach(&self, entrance: Entrance) -> std::io::Result<()>;
 
-    /// There is a newer view: its members are those to speak with.
+    /// There is a newer view: its members are those to speak with. Who leaves may be one again, and is spoken with then
+    /// where it was left off.
     fn follow(&self, view: &ClusterView);
 
     /// Sends a packet without waiting; called with the member locked.

@@ -12,6 +12,8 @@ mod etcd;
 mod late;
 #[path = "members/power.rs"]
 mod power;
+#[path = "members/readmitted.rs"]
+mod readmitted;
 #[path = "members/replay.rs"]
 mod replay;
 #[path = "members/steer.rs"]

@@ -238,8 +238,10 @@ impl Network for Tcp {
         let mut old = Vec::new();
         {
             let mut peers = self.shared.peers.lock();
+            // who was taken out on purpose may be a member again: its end of the link knows what has come
             let stays = |peer: &Peer| {
-                view.view.members.has(peer.node) && view.lives.get(&peer.node) == Some(&peer.life)
+                let life = view.lives.get(&peer.node).or_else(|| view.leaving.get(&peer.node));
+                life == Some(&peer.life)
             };
             old.extend(peers.values().filter(|peer| !stays(peer)).cloned());
             peers.retain(|_, peer| stays(peer));
