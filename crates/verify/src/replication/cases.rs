@@ -58,6 +58,7 @@ impl Setup {
             failures,
             rows,
             clients,
+            everywhere: false,
             crashes: 0,
             cuts: 0,
             spare: None,
@@ -80,6 +81,10 @@ impl Setup {
 
     fn partitions(self, partitions: u16) -> Self {
         Self { partitions, ..self }
+    }
+
+    fn everywhere(self) -> Self {
+        Self { everywhere: true, ..self }
     }
 
     fn crashes(self, crashes: u8) -> Self {
@@ -539,6 +544,13 @@ fn moves() -> Vec<Setup> {
         // the leader and who is taken out may be the only ones who know what has committed
         Setup::new("remove-cut", 1, &[0], vec![client(0, &[Add(0)])]).partitions(1).removals(1).cuts(1),
         Setup::new("remove-crash", 1, &[0], vec![client(0, &[Add(0)])]).partitions(1).removals(1).crashes(1),
+        // the store does not know that the others have gone on without it, and makes it a member again
+        Setup::new("remove-note", 1, &[0], vec![client(0, &[Add(0)]).since(2)])
+            .partitions(1)
+            .everywhere()
+            .removals(1)
+            .ticks(1)
+            .crashes(1),
     ]
 }
 

@@ -66,6 +66,7 @@ pub fn random_case(seed: u64) -> Setup {
         name: "random",
         nodes: 3,
         partitions,
+        everywhere: false,
         failures,
         rows: (0..KEYS).filter(|_| random.random_range(0..2) == 0).collect(),
         clients,

@@ -16,7 +16,7 @@ use super::disk::Disk;
 use super::history::{Record, Truth};
 use crate::model::cached::hash_of;
 use scaledb_scar::{
-    Epoch, Message, Node, NodeId, NodeSet, Out, Rule, Stage, Switched, TxnId, View, ViewNumber,
+    Epoch, Message, Node, NodeId, NodeSet, Out, PartitionId, Rule, Stage, Switched, TxnId, View, ViewNumber,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -99,6 +99,9 @@ impl World {
             view = View { number, ..left.unwrap_or_else(|| view.clone()) };
         }
         view.durable = setup.durable;
+        if setup.everywhere {
+            view = view.everywhere(PartitionId(0));
+        }
         let view = Arc::new(view);
         let rules = if setup.sync { rules } else { rules.without(Rule::TellExtensions) };
         let mut disks: Vec<_> = (0..setup.nodes).map(|_| Rc::new(Disk::default())).collect();
@@ -185,6 +188,13 @@ impl World {
             .collect()
     }
 
+    /// The metadata store notes that all members have installed the view.
+    fn settle(&mut self) {
+        let dead = self.view.members.iter().filter(|&n| self.nodes[usize::from(n.0)].is_none());
+        self.settled = (self.view.number, dead.collect());
+        self.put_out(self.leaving);
+    }
+
     fn with_node(&mut self, id: NodeId, act: impl FnOnce(&mut Node<Switched, Numbers>, &mut Out<Numbers>)) {
         let Some(kept) = self.nodes.get_mut(usize::from(id.0)).and_then(Option::as_mut) else { return };
         let mut out: Out<Numbers> = Out::default();
@@ -199,10 +209,10 @@ impl World {
             self.split = Some(split);
         }
         let opened = !matches!(node.stage(), Stage::Fenced | Stage::Installed);
-        if opened && view == self.view.number && self.settled.0 < view {
-            let dead = self.view.members.iter().filter(|&n| self.nodes[usize::from(n.0)].is_none());
-            self.settled = (view, dead.collect());
-            self.put_out(self.leaving);
+        // where somebody was taken out, the store is told: a move of its own
+        let is_told = self.leaving.count() > 0;
+        if opened && view == self.view.number && self.settled.0 < view && !is_told {
+            self.settle();
         }
         for (to, message) in out.messages {
             if self.nodes[usize::from(to.0)].is_some() {

@@ -56,6 +56,11 @@ impl World {
                 self.remove_dead();
             }
             Move::NewView => self.remove_dead(),
+            Move::Note => {
+                self.settle();
+                let view = self.view.clone();
+                self.with_node(view.leader, |node, out| node.noted(view.number, out));
+            }
             Move::Join(node) => self.join(node),
             Move::Sync(node) => self.sync(node),
             Move::Restart(node, kept) => self.restart(node, kept),
@@ -120,7 +125,8 @@ impl World {
         self.power_cuts -= 1;
         let view = self.view.resumed();
         for id in (0..self.setup.nodes).map(NodeId) {
-            if self.is_member(id) {
+            // who was taken out may be needed again, with its disk
+            if self.is_member(id) || self.leaving.has(id) {
                 self.resume(id, kept & (1 << id.0) != 0, &view);
             } else {
                 self.nodes[usize::from(id.0)] = None;
@@ -171,7 +177,13 @@ impl World {
     pub(super) fn new_view(&mut self, view: View) {
         self.view = Arc::new(view);
         let view = self.view.clone();
-        self.with_node(view.leader, |node, out| node.lead(view.clone(), out));
+        let takes_out = self.leaving.count() > 0;
+        self.with_node(view.leader, |node, out| {
+            if takes_out {
+                node.begin_when_noted(view.number);
+            }
+            node.lead(view.clone(), out);
+        });
     }
 
     /// A node comes back with its disk.

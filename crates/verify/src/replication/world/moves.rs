@@ -25,6 +25,8 @@ pub enum Move {
     Cut(u8),
     /// The metadata store makes a view without the dead.
     NewView,
+    /// It notes that all members have installed a view without one that was taken out.
+    Note,
     /// It makes a view with one more, which has nothing.
     Join(u8),
     /// It makes a view in which one that has copied all is a backup.
@@ -109,6 +111,7 @@ impl World {
             .or_else(|| self.checkpoint_of_learner())
             .or_else(|| self.flights.iter().position(|f| !f.held).map(Move::Deliver))
             .or_else(|| (self.dead_members().count() > 0).then_some(Move::NewView))
+            .or_else(|| self.can_note().then_some(Move::Note))
             .or_else(|| self.promotions().next())
             .or_else(|| self.joins().next())
             .or_else(|| self.pieces().next())
@@ -162,6 +165,9 @@ impl World {
         if self.dead_members().count() > 0 {
             moves.push(Move::NewView);
         }
+        if self.can_note() {
+            moves.push(Move::Note);
+        }
         moves.extend(self.promotions());
         moves.extend(self.joins());
         if self.hand_overs > 0 && self.is_settled() {
@@ -188,6 +194,17 @@ impl World {
             moves.extend(live.iter().filter(none).map(|n| Move::Checkpoint(n.0)));
         }
         moves
+    }
+
+    /// Whether a member can tell the store that all have installed a view without one that was taken out.
+    fn can_note(&self) -> bool {
+        let knows = |node: &Node<_, _>| {
+            let opened = !matches!(node.stage(), Stage::Fenced | Stage::Installed);
+            node.view().number == self.view.number && (opened || node.wants_note())
+        };
+        self.leaving.count() > 0
+            && self.settled.0 < self.view.number
+            && self.view.members.iter().filter_map(|id| self.node(id)).any(knows)
     }
 
     /// Disks that a node waits for.

@@ -1,7 +1,7 @@
 //! What the metadata store does with replicas and members: those that move on purpose, and those that are lost.
 
 use super::{Move, World};
-use scaledb_scar::{NodeId, NodeSet, Rule, Rules};
+use scaledb_scar::{NodeId, NodeSet, Placement, Rule, Rules};
 
 impl World {
     /// Replicas that can be added or dropped, and members that keep nothing.
@@ -10,7 +10,8 @@ impl World {
         if !self.is_settled() || self.view.members.iter().any(|id| self.view.is_learner(id)) {
             return moves;
         }
-        let placed = (0..self.setup.partitions).zip(&self.view.partitions).filter(|_| self.moved > 0);
+        let placed = (0..self.setup.partitions).zip(&self.view.partitions);
+        let placed = placed.filter(|(_, place)| self.moved > 0 && !place.everywhere);
         for (partition, place) in placed {
             let keeps = |id: NodeId| place.replicas().has(id);
             let enough = place.replicas().count() > self.setup.failures + 1;
@@ -19,7 +20,11 @@ impl World {
                 false => Some(Move::Learn(partition, id.0)),
             }));
         }
-        let keeps = |id: NodeId| self.view.partitions.iter().any(|place| place.replicas().has(id));
+        let keeps = |id: NodeId| {
+            let alone =
+                |place: &Placement| place.primary == id || !place.everywhere && place.replicas().has(id);
+            self.view.partitions.iter().any(alone)
+        };
         if self.removals > 0 && self.view.members.count() > self.setup.failures + 1 {
             let idle = self.view.members.iter().filter(|&id| !keeps(id) && id != self.view.leader);
             moves.extend(idle.map(|id| Move::Remove(id.0)));

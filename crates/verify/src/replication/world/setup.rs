@@ -90,6 +90,8 @@ pub struct Setup {
     pub rows: Vec<u64>,
     /// Who does what.
     pub clients: Vec<Client>,
+    /// Partition 0 is kept by all members.
+    pub everywhere: bool,
     /// Nodes that may crash.
     pub crashes: u8,
     /// Live nodes that the metadata store may take for dead.
