@@ -15,8 +15,8 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_scar::link::{Frame, Incarnation};
 use scaledb_scar::{
-    Answer, Epoch, Message, Node, NodeId, Out, Outcome, PartitionId, Rule, Rules, Stage, Switched, View,
-    ViewNumber,
+    Answer, Epoch, Message, Node, NodeId, NodeSet, Out, Outcome, PartitionId, Rule, Rules, Stage, Switched,
+    View, ViewNumber,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::AddAssign;
@@ -164,6 +164,7 @@ pub struct Cluster {
     start: Vec<Option<Value>>,
     split: Option<String>,
     overfull: Option<String>,
+    incomplete: Option<String>,
     /// The last epoch of which an answer has left.
     pub(super) answered: Epoch,
     pub(super) answers: VecDeque<(usize, Answer<Numbers>)>,
@@ -234,6 +235,7 @@ impl Cluster {
             owners: Vec::new(),
             split: None,
             overfull: None,
+            incomplete: None,
             answered: Epoch(0),
             answers: VecDeque::new(),
             out: Out::default(),
@@ -289,6 +291,9 @@ impl Cluster {
             let view = node.view().number;
             if host.fullness.note(node) {
                 self.overfull = Some(format!("{:?} has no memory, and gets records", node.id()));
+            }
+            if node.incomplete().count() > 0 {
+                self.incomplete = Some(format!("{:?} in {:?}", node.incomplete(), node.view()));
             }
             let history = &mut self.history;
             history.committed = history.committed.max(node.committed());
@@ -432,6 +437,9 @@ impl Cluster {
             if let Some(split) = self.split.take() {
                 return Err((Broken::Split, split));
             }
+            if let Some(incomplete) = self.incomplete.take() {
+                return Err((Broken::Incomplete, incomplete));
+            }
             if let Some(overfull) = self.overfull.take() {
                 return Err((Broken::Overfull, overfull));
             }
@@ -572,7 +580,12 @@ impl Cluster {
     fn finish(mut self) -> Result<Report, (Broken, String)> {
         let rested = self.rests();
         let entry = self.metadata.entry();
-        let dead = self.gone(entry);
+        // whoever is there with its disk comes back
+        let returns = |id: &NodeId| {
+            let host = &self.hosts[usize::from(id.0)];
+            self.plan.durable && host.up && host.claims.contains(&entry.lives[usize::from(id.0)])
+        };
+        let dead: NodeSet = self.gone(entry).iter().filter(|id| !returns(id)).collect();
         let blocked = dead.count() > 0 && entry.without(dead).is_none();
         if !rested && !blocked {
             return Err((Broken::Stuck, self.show()));

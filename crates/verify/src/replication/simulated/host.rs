@@ -262,10 +262,15 @@ impl Cluster {
     fn join_or_resume(&mut self, at: usize) {
         let host = &mut self.hosts[at];
         let (id, life, known) = (NodeId(at as u8), host.life, &host.known);
-        let named = known.view.members.has(id) && host.claims.contains(&known.lives[at]);
-        if self.plan.durable && named && !host.fresh {
-            let former = host.claims.clone();
-            return self.ask(at, Request::Resume { former, life });
+        if self.plan.durable && !host.fresh && host.claims.contains(&known.lives[at]) {
+            if known.view.members.has(id) {
+                let former = host.claims.clone();
+                return self.ask(at, Request::Resume { former, life });
+            }
+            // it was taken out, and what it has may be needed again
+            if known.leaving.has(id) {
+                return self.ask(at, Request::Renew);
+            }
         }
         if !host.fresh {
             // what it has is not what the others have agreed on since
@@ -345,6 +350,8 @@ impl Cluster {
         let others = view.members.iter().filter(|&peer| peer != id);
         let suspects: NodeSet = others
             .filter(|&peer| silent(peer) || host.failed.has(peer) || host.known.silent.has(peer))
+            // who has lost what was on its disk is as good as lost
+            .chain(node.incomplete().iter())
             .collect();
         if suspects.count() == 0 {
             return;
