@@ -64,9 +64,7 @@ fn a_member_that_was_taken_out_and_is_needed_again_is_spoken_with() {
     cluster.kill(DIES);
     let left: NodeSet = [LEADER, GOES].into_iter().collect();
     let member = cluster.running().pop().unwrap();
-    until("it is a member again", || {
-        member.call(|node, _| node.view().members == left && node.may_begin())
-    });
+    until("it is a member again", || member.call(|node, _| node.view().members == left && node.may_begin()));
     cluster.works();
     assert!(cluster.running().iter().all(|member| !member.has_left()));
 }
