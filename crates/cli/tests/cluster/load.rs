@@ -331,6 +331,11 @@ impl Load {
         Self { stop, transfers, appends, threads, terminals }
     }
 
+    /// How many have committed.
+    pub(crate) fn answered(&self) -> u64 {
+        self.transfers.load(Ordering::SeqCst) + self.appends.load(Ordering::SeqCst)
+    }
+
     /// Waits until so many more of each kind have committed.
     pub(crate) fn progress(&self, more: u64) {
         let of = |counter: &AtomicU64| counter.load(Ordering::SeqCst);

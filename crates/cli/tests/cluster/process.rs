@@ -115,6 +115,8 @@ pub(crate) struct Cluster {
     pub(crate) url: String,
     /// What nodes log.
     pub(crate) log: &'static str,
+    /// After how long nodes take each other for dead, in milliseconds.
+    pub(crate) silence: &'static str,
 }
 
 impl Cluster {
@@ -129,8 +131,16 @@ impl Cluster {
         certificates(directory.path());
         let (client, peers) = (format!("{at}:{}", free_port(at)), format!("http://{at}:{}", free_port(at)));
         let url = format!("etcd://{client}");
-        let mut cluster =
-            Self { directory, at, etcd: None, client: format!("http://{client}"), peers, url, log: "error" };
+        let mut cluster = Self {
+            directory,
+            at,
+            etcd: None,
+            client: format!("http://{client}"),
+            peers,
+            url,
+            log: "error",
+            silence: SILENCE,
+        };
         if !cluster.begin_etcd() {
             eprintln!("SKIPPED: etcd is not installed: a cluster of processes is not tested");
             return None;
@@ -247,7 +257,7 @@ impl Cluster {
         command
             .args(["serve", "--listen", &here, "--port", &port.to_string(), "--metrics", &format!("{at}:0")])
             .args(["--log", self.log, "--cluster", &self.url, "--node", name])
-            .args(["--peer-listen", &peers, "--peer-advertise", &peers, "--cluster-silence", SILENCE])
+            .args(["--peer-listen", &peers, "--peer-advertise", &peers, "--cluster-silence", self.silence])
             .args(["--cluster-partitions", "6", "--peer-ca"])
             .arg(self.directory.path().join("ca.crt"))
             .arg("--peer-certificate")

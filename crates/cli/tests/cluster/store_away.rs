@@ -1,9 +1,11 @@
 //! etcd goes away, and comes back: transactions go on while the view stands, and what needs a new view waits.
 
-use crate::process::{free_port, try_connect, until};
-use crate::{NAMES, Trial, rounds};
+use crate::process::{Cluster, free_port, scaledb, try_connect, until};
+use crate::{NAMES, Process, Trial, UNKNOWN, rounds};
 use postgres::error::SqlState;
 use std::net::SocketAddr;
+use std::process::Stdio;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longer than the lease of a node in etcd.
@@ -38,6 +40,66 @@ fn transactions_go_on_without_etcd_and_views_change_when_it_is_back() {
         trial.settle();
         load.progress(10);
         trial.check(load);
+    }
+}
+
+/// A node is to be taken out, and etcd goes away before the others have agreed on that: nobody goes on, one of them is
+/// lost and comes back, and nothing that was answered is missing when etcd is there again.
+#[test]
+fn a_node_is_taken_out_and_another_restarts_while_etcd_does_not_answer() {
+    let Some(mut cluster) = Cluster::new() else { return };
+    // one is stopped, and is not to be taken for dead
+    cluster.silence = "15000";
+    let nodes = NAMES.iter().map(|name| cluster.durable_node(name)).collect();
+    let mut trial = Trial::of(cluster, true, nodes);
+    trial.allowed = &UNKNOWN;
+    for round in 0..rounds(1) {
+        let says = trial.cluster.says();
+        let leads = |name: &&str| {
+            says.lines()
+                .map(str::split_whitespace)
+                .any(|mut words| words.next() == Some(*name) && words.any(|word| word == "leader"))
+        };
+        let leader = NAMES.iter().position(leads).unwrap();
+        let (other, leaver) = ((leader + 1) % 3, (leader + 2) % 3);
+        let lost = if round % 2 == 0 { other } else { leader };
+        let load = trial.load();
+        load.progress(10);
+        trial.cluster.steer(&["drain", NAMES[leaver]]);
+        load.progress(10);
+        // the leader waits for this one, and etcd does not answer any more when it goes on
+        trial.nodes[other].signal("STOP");
+        let mut remove = scaledb();
+        remove.args(["cluster", "remove", NAMES[leaver], "--cluster", &trial.cluster.url, "--timeout", "1"]);
+        let _remove = Process(remove.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        trial.is_put_out();
+        trial.cluster.etcd().signal("STOP");
+        trial.nodes[other].signal("CONT");
+        thread::sleep(Duration::from_secs(1));
+        let answered = load.answered();
+        thread::sleep(Duration::from_secs(1));
+        assert_eq!(load.answered(), answered, "some go on before all have agreed");
+        trial.nodes[lost].kill();
+        trial.nodes[lost] = trial.cluster.durable_node(NAMES[lost]);
+        thread::sleep(Duration::from_secs(1));
+        assert_eq!(load.answered(), answered, "some go on before all have agreed");
+        trial.cluster.etcd().signal("CONT");
+        trial.is_back(lost);
+        load.progress(10);
+        assert!(trial.nodes[leaver].ends(), "a node that was removed has failed");
+        trial.settle();
+        load.progress(10);
+        trial.history.extend(load.end());
+        trial.check_at(leader);
+        trial.check_at(other);
+        // it comes back, with nothing
+        let mut add = scaledb();
+        add.args(["cluster", "add", NAMES[leaver], "--cluster", &trial.cluster.url, "--timeout", "1"]);
+        add.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+        trial.restart(leaver);
+        trial.cluster.steer(&["add", NAMES[leaver]]);
+        trial.settle();
+        trial.check_at(leaver);
     }
 }
 
