@@ -12,12 +12,12 @@ mod etcd;
 mod late;
 #[path = "members/power.rs"]
 mod power;
-#[path = "members/readmitted.rs"]
-mod readmitted;
 #[path = "members/replay.rs"]
 mod replay;
 #[path = "members/steer.rs"]
 mod steer;
+#[path = "members/taken_out.rs"]
+mod taken_out;
 #[path = "members/tcp.rs"]
 mod tcp;
 #[path = "members/views.rs"]
