@@ -135,8 +135,9 @@ impl Binder<'_> {
         let args = std::iter::once(value.expr).chain(bounds).collect();
         Ok(match given {
             Some(given) => {
-                // a part of a domain over arrays is none of the domain
-                let ty = ty.without_domain();
+                // a part of a domain over arrays is none of the domain, and one of an int2vector or oidvector an array
+                let whole = ty.without_domain();
+                let ty = if whole.array { whole } else { element.to_array().unwrap_or(whole) };
                 Typed::new(Expr::Call(Box::new((ScalarFn::slice(given), args))), ty)
             }
             None => Typed::new(Expr::Call(Box::new((ScalarFn::subscript(), args))), element),

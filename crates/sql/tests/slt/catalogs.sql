@@ -82,3 +82,13 @@ select column_default from information_schema.columns where table_name = 'defs' 
 create table chk (x int check ((((x > 0)))));
 select pg_get_constraintdef(oid), pg_get_constraintdef(oid, true) from pg_constraint where conrelid = 'chk'::regclass;
 select t.typname from pg_type t where t.typinput = 'array_in(cstring,oid,integer)'::regprocedure and t.typname in ('_int4', 'int4', '_text') order by 1;
+
+create table sliced (a int primary key, b text, c int, unique (b, c) include (a));
+
+select c.relname, indkey[:indnkeyatts - 1] as keys, indkey[indnkeyatts:] as included, indkey[1:1], array_lower(indkey[1:], 1), indkey[0:0]::text
+from pg_index join pg_class c on c.oid = indexrelid where indrelid = 'sliced'::regclass order by 1;
+
+select distinct pg_typeof(indkey), pg_typeof(indkey[0:]), pg_typeof(indclass[0:0]), pg_typeof(indkey[0]), pg_typeof(('1 2'::int2vector)[:0])
+from pg_index;
+
+drop table sliced;
