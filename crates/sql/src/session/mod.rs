@@ -423,7 +423,7 @@ impl<E: Engine> Session<E> {
     /// Runs a text of one statement or more, as the simple query protocol does.
     ///
     /// # Errors
-    /// The first statement's that fails; those behind it are not run.
+    /// The first statement's that fails; those behind it are not run. 42601 of any of them: none is run.
     pub fn simple(&mut self, text: &str, sink: &mut dyn RowSink) -> Result<Step> {
         self.begin_batch();
         let result = self.simple_statements(text, sink).map_err(|error| self.state.with_other(error));
@@ -440,6 +440,9 @@ impl<E: Engine> Session<E> {
         }
         self.waiting.clear();
         if statements.len() > 1 {
+            if let Err(error) = self.look_at_grammar(text, &statements) {
+                return self.go_on(Err(error), sink);
+            }
             self.transaction.begin_implicit();
             let mut places = Places::new(text);
             let waiting = statements.iter().map(|&part| (part.to_owned(), places.of(part)));

@@ -1,9 +1,9 @@
 //! Compiling statements, and those that have names.
 
-use super::Session;
 use super::compile::Compiling;
 use super::cursor::{PORTAL, Portal};
 use super::run::Target;
+use super::{Places, Session};
 use crate::api::{Column, Description, Executed, Notice, RowSink, Severity, Step, Tag};
 use crate::compiled::{Action, Compiled, Held, Key};
 use crate::memory::Reservation;
@@ -231,17 +231,42 @@ impl<E: Engine> Session<E> {
     fn compile_simple(&mut self, text: &str) -> Result<(Held, Vec<Value>)> {
         self.refresh();
         parse::refuse_empty_names(text)?;
-        if let Some(found) = normalize::normalize(text, &self.env) {
-            let types: Vec<u32> =
-                found.types.iter().map(|ty| if ty.base == Base::Unknown { 0 } else { ty.oid() }).collect();
-            if let Ok(compiled) = self.compile(&found.text, &types)
-                && !matches!(&compiled.action, Action::Plan(plan) if plan.wants_values)
-                && let Ok(values) = self.literals(&compiled, found.values)
-            {
-                return Ok((compiled, values));
-            }
+        if let Some(found) = normalize::normalize(text, &self.env)
+            && let Ok(compiled) = self.compile(&found.text, &types_of(&found))
+            && !matches!(&compiled.action, Action::Plan(plan) if plan.wants_values)
+            && let Ok(values) = self.literals(&compiled, found.values)
+        {
+            return Ok((compiled, values));
         }
         Ok((self.compile(text, &[])?, Vec::new()))
+    }
+
+    /// Refuses a batch of statements one of which is none: those in front of it, a COMMIT among them, must not have been run
+    /// by the time that it is read. What is merely not supported waits for its turn.
+    pub(super) fn look_at_grammar(&mut self, text: &str, statements: &[&str]) -> Result<()> {
+        let mut places = Places::new(text);
+        // dumps have one statement with ever other literals
+        let mut last = String::new();
+        for &part in statements {
+            let normalized = normalize::normalize(part, &self.env);
+            if let Some(found) = normalized {
+                if found.text == last || self.has_plan(&found) {
+                    continue;
+                }
+                last = found.text;
+            }
+            if let Err(error) = grammar_of(part)
+                && error.code() == SqlState::SYNTAX_ERROR
+            {
+                return Err(error.shift(places.of(part)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the session has a plan for a text without its literals, which is a statement then.
+    fn has_plan(&self, found: &normalize::Normalized) -> bool {
+        self.cache.get(&found.text, &types_of(found)).is_some()
     }
 
     /// Literals as the types that the statement has found for them.
@@ -405,15 +430,11 @@ impl<E: Engine> Session<E> {
                 "cannot insert multiple commands into a prepared statement",
             ));
         }
-        let before = statements.first().map_or(0, |&part| super::Places::new(text).of(part));
+        let before = statements.first().map_or(0, |&part| Places::new(text).of(part));
         let text = statements.pop().unwrap_or("");
         if self.transaction.is_failed() && !text.is_empty() && !ends_transaction(text) {
             // what is no statement at all is told first
-            match utility::parse(text) {
-                Some(parsed) => parsed.map(drop),
-                None => parse::with_stack(text, || parse::statement(text)).map(drop),
-            }
-            .map_err(|error| error.shift(before))?;
+            grammar_of(text).map_err(|error| error.shift(before))?;
             self.refuse_failed()?;
         }
         let compiled = parse::refuse_empty_names(text).and_then(|()| self.compile(text, types));
@@ -601,6 +622,20 @@ fn other_result() -> SqlError {
     let mut error = SqlError::unsupported("cached plan must not change result type");
     error.fields_mut().routine = Some("RevalidateCachedQuery");
     error
+}
+
+/// What is wrong with a text that is no statement.
+fn grammar_of(text: &str) -> Result<()> {
+    parse::refuse_empty_names(text)?;
+    match utility::parse(text) {
+        Some(parsed) => parsed.map(drop),
+        None => parse::with_stack(text, || parse::statement(text)).map(drop),
+    }
+}
+
+/// The types of the literals that were taken out of a statement, as a client would name them.
+fn types_of(found: &normalize::Normalized) -> Vec<u32> {
+    found.types.iter().map(|ty| if ty.base == Base::Unknown { 0 } else { ty.oid() }).collect()
 }
 
 /// Whether a statement means the same when it comes again, so that it may be kept.
