@@ -31,7 +31,11 @@ impl Binder<'_> {
                     // the fields of an interval's type say what a number without a unit is
                     let modified = !explicit || to.base == Base::Interval;
                     let read_as = if modified { to } else { to.plain() };
-                    let value = Value::parse(&text, read_as, self.env)?;
+                    let value = Value::parse(&text, read_as, self.env).map_err(|error| {
+                        // it may be one but for its length, which PostgreSQL finds when it is stored
+                        let fits = read_as != to.plain() && Value::parse(&text, to.plain(), self.env).is_ok();
+                        if fits { error } else { self.beginning_at(typed.start, error) }
+                    })?;
                     let value = scaledb_types::cast::apply_typmod(value, to, explicit)?;
                     return Ok(Typed::constant(value, to));
                 }
@@ -112,18 +116,12 @@ impl Binder<'_> {
     /// # Errors
     /// 42804.
     pub fn assign(&mut self, typed: Typed, to: Type, column: &str) -> Result<Expr> {
-        let from = typed.ty;
+        let (from, start) = (typed.ty, typed.start);
         match self.coerce(typed, to, Context::Assignment) {
             Ok(typed) => Ok(typed.expr),
-            Err(error) if error.code() == SqlState::CANNOT_COERCE => Err(SqlError::new(
-                SqlState::DATATYPE_MISMATCH,
-                format!(
-                    "column \"{column}\" is of type {} but expression is of type {}",
-                    to.sql_name(),
-                    from.sql_name()
-                ),
-            )
-            .hint("You will need to rewrite or cast the expression.")),
+            Err(error) if error.code() == SqlState::CANNOT_COERCE => {
+                Err(self.beginning_at(start, not_of_column(column, to, from)))
+            }
             Err(error) => Err(error),
         }
     }
@@ -160,6 +158,18 @@ impl Binder<'_> {
         let right = self.coerce(right, ty, Context::Implicit)?.expr;
         Ok((left, right))
     }
+}
+
+/// 42804: drivers know it by the name of the routine, and prepare the statement again, since a parameter of it may have
+/// another type by now.
+#[cold]
+fn not_of_column(column: &str, to: Type, from: Type) -> SqlError {
+    let (to, from) = (to.sql_name(), from.sql_name());
+    let what = format!("column \"{column}\" is of type {to} but expression is of type {from}");
+    let mut error = SqlError::new(SqlState::DATATYPE_MISMATCH, what)
+        .hint("You will need to rewrite or cast the expression.");
+    error.fields_mut().routine = Some("transformAssignedExpr");
+    error
 }
 
 /// Whether it is the type of arrays of texts.

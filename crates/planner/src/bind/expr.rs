@@ -58,9 +58,12 @@ impl Binder<'_> {
 
     fn bind(&mut self, ast: &Ast) -> Result<Typed> {
         match ast {
-            Ast::Identifier(ident) => self.identifier(ident),
-            Ast::CompoundIdentifier(parts) => self.compound(parts),
-            Ast::Value(value) => self.literal(&value.value),
+            Ast::Identifier(ident) => Ok(self.identifier(ident)?.from(ident.span)),
+            Ast::CompoundIdentifier(parts) => Ok(self.compound(parts)?.from(parts[0].span)),
+            Ast::Value(value) => match self.literal(&value.value) {
+                Ok(typed) => Ok(typed.from(value.span)),
+                Err(error) => Err(self.at(value.span, error)),
+            },
             Ast::Nested(inner) => self.expr(inner),
             Ast::TypedString(typed) => {
                 let ty = match typed.data_type {
@@ -71,7 +74,8 @@ impl Binder<'_> {
                     _ => self.data_type(&typed.data_type)?,
                 };
                 let text = literal_text(&typed.value.value).ok_or_else(|| unsupported("this literal"))?;
-                self.coerce(Typed::constant(Value::text(text), Type::UNKNOWN), ty, Context::Explicit)
+                let text = Typed::constant(Value::text(text), Type::UNKNOWN).from(typed.value.span);
+                self.coerce(text, ty, Context::Explicit)
             }
             Ast::Interval(interval) => self.interval(interval),
             Ast::BinaryOp { left, op, right } => self.binary(left, op, right),

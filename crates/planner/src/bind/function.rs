@@ -432,7 +432,7 @@ impl Binder<'_> {
         if name.contains("json") || matches!(name, "concat" | "concat_ws" | "format" | "array_to_string") {
             args = self.printed(args)?;
         }
-        if let ("pg_typeof", [Typed { expr: Expr::Const(_), ty }]) = (name, &args[..])
+        if let ("pg_typeof", [Typed { expr: Expr::Const(_), ty, .. }]) = (name, &args[..])
             && ty.base == Base::Unknown
         {
             return Ok(Typed::constant(Value::Oid(Type::UNKNOWN.oid()), Type::REGTYPE));
@@ -571,7 +571,7 @@ impl Binder<'_> {
         }
         let mut keys = Vec::new();
         for item in order {
-            let Typed { expr: key, ty } = self.expr_decided(&item.expr)?;
+            let Typed { expr: key, ty, .. } = self.expr_decided(&item.expr)?;
             let same = |(arg, cast): (&Typed, &Expr)| match arg.ty.base {
                 Base::Unknown => arg.expr.same(&key) || cast.same(&key),
                 _ => arg.expr.same(&key) && arg.ty == ty,

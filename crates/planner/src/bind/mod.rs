@@ -56,7 +56,7 @@ use scaledb_parse::{MAX_DEPTH, too_deep};
 use scaledb_sync::atomic::{AtomicBool, AtomicU64};
 use scaledb_types::{Env, Fields, Result, SqlError, Type, Value};
 use scope::Scope;
-use sqlparser::tokenizer::Span;
+use sqlparser::tokenizer::{Location, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -94,15 +94,24 @@ pub trait Lookup {
 pub struct Typed {
     pub expr: Expr,
     pub ty: Type,
+    /// Where it begins, if it is a literal, a parameter or a name: what is wrong with it is found out by what it becomes
+    /// a part of.
+    pub start: Option<Location>,
 }
 
 impl Typed {
     pub fn new(expr: Expr, ty: Type) -> Self {
-        Self { expr, ty }
+        Self { expr, ty, start: None }
     }
 
     pub fn constant(value: Value, ty: Type) -> Self {
-        Self { expr: Expr::Const(value), ty }
+        Self::new(Expr::Const(value), ty)
+    }
+
+    /// One that the statement has at a place.
+    #[must_use]
+    pub fn from(self, span: Span) -> Self {
+        Self { start: Some(span.start), ..self }
     }
 }
 
@@ -254,7 +263,14 @@ pub struct Binder<'b> {
 impl<'b> Binder<'b> {
     /// An error with the place of what it is about, unless it has one.
     pub fn at(&self, span: Span, error: SqlError) -> SqlError {
-        let start = span.start;
+        self.beginning_at(Some(span.start), error)
+    }
+
+    /// An error with the place where an expression begins, if that is known.
+    fn beginning_at(&self, start: Option<Location>, error: SqlError) -> SqlError {
+        let Some(start) = start else {
+            return error;
+        };
         if self.text.is_empty() || start.line == 0 {
             return error;
         }

@@ -75,7 +75,7 @@ impl Binder<'_> {
             output.iter_mut().filter(|output| decided && output.ty.base == Base::Unknown && !output.ty.array)
         {
             let open = Typed::new(output.expr.clone(), output.ty);
-            let Typed { expr, ty } = self.coerce(open, Type::TEXT, Context::Implicit)?;
+            let Typed { expr, ty, .. } = self.coerce(open, Type::TEXT, Context::Implicit)?;
             (output.expr, output.ty) = (expr, ty);
         }
         Ok(output)

@@ -45,7 +45,7 @@ impl Binder<'_> {
             if self.is_later(origin) {
                 continue;
             }
-            let Typed { expr, ty } = self.refer(level, expr, ty, &name)?;
+            let Typed { expr, ty, .. } = self.refer(level, expr, ty, &name)?;
             output.push(Output { name: column, expr, ty, origin });
         }
         Ok(output)

@@ -197,7 +197,7 @@ impl Binder<'_> {
                 let mut order: Vec<SortKey> = Vec::new();
                 let mut types = Vec::new();
                 for item in &definition.order {
-                    let Typed { expr, ty } = binder.expr_decided(&item.expr)?;
+                    let Typed { expr, ty, .. } = binder.expr_decided(&item.expr)?;
                     if !order.iter().any(|key| key.expr.same(&expr)) {
                         order.push(sort_key(expr, item));
                         types.push(ty);

@@ -1,7 +1,7 @@
 //! What errors say, and where they point.
 
-use crate::common::{acc, ok, run, session};
-use scaledb_types::SqlError;
+use crate::common::{acc, code, failure, ok, run, session, text};
+use scaledb_types::{SqlError, SqlState};
 
 fn error(sql: &str) -> SqlError {
     let db = acc();
@@ -36,6 +36,87 @@ fn errors_point_at_what_they_are_about() {
     ] {
         assert_eq!(place(sql), wanted, "{sql}");
     }
+}
+
+/// A literal says what it is when it meets what it is compared with, or becomes a value of: the error still knows where it
+/// stood.
+#[test]
+fn errors_point_at_literals_that_are_not_of_their_type() {
+    for (sql, wanted) in [
+        ("select 'ä', 'x'::int", "'x'::int"),
+        ("select 1,\n  '2020-99-01'::date", "'2020-99-01'::date"),
+        ("select cast('x' as numeric)", "'x' as numeric)"),
+        ("select date 'x'", "'x'"),
+        ("select interval '1 foo'", "'1 foo'"),
+        ("select '{1,x}'::int[]", "'{1,x}'::int[]"),
+        ("select array['1', 'x']::int[]", "'x']::int[]"),
+        ("select 1 + 'x'", "'x'"),
+        ("select id from t where 'x' = id", "'x' = id"),
+        ("select id from t where id in (1, 'x')", "'x')"),
+        ("select coalesce(1, 'x')", "'x')"),
+        ("select case when true then 1 else 'x' end", "'x' end"),
+        ("select abs(int '1'), power(2, 'x')", "'x')"),
+        ("select id from t where 'x'", "'x'"),
+        ("insert into t values (2, 'x')", "'x')"),
+        ("insert into t values (2, 1), (3, 'x')", "'x')"),
+        ("update t set a = 'x'", "'x'"),
+        ("select 'asd'::jsonb", "'asd'::jsonb"),
+        ("select b'12'", "b'12'"),
+        // what is of another type is pointed at, too, where it is given to a column
+        ("insert into t values (2, true)", "true)"),
+        ("update t set a = b", "b"),
+    ] {
+        let position = error(sql).fields().position.unwrap_or_else(|| panic!("{sql}: no position")) as usize;
+        assert_eq!(sql.chars().skip(position - 1).collect::<String>(), wanted, "{sql}");
+    }
+    // too long for its column is only what a value may be
+    let db = acc();
+    let mut session = session(&db);
+    ok(&mut session, "create table v (a varchar(2))");
+    let long = run(&mut session, "insert into v values ('abc')").expect_err("too long");
+    assert_eq!(long.fields().position, None);
+}
+
+/// Drivers know by the name of this routine that the type of a column may have changed since they prepared the statement.
+#[test]
+fn a_value_of_another_type_than_its_column_has_the_routine_that_drivers_look_for() {
+    let refused = error("insert into t values (2, true)");
+    assert_eq!(refused.code(), SqlState::DATATYPE_MISMATCH);
+    assert_eq!(refused.fields().routine, Some("transformAssignedExpr"));
+}
+
+/// A batch is read to its end before its first statement runs: a COMMIT in it would keep what a client takes for undone.
+#[test]
+fn a_batch_with_a_syntax_error_is_not_begun() {
+    let db = acc();
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key); insert into t values (1)");
+    for batch in [
+        "insert into t values (2); selec 1",
+        "begin; insert into t values (2); commit; selec 1",
+        "insert into t values (2); commit; insert into t values (3",
+        "insert into t values (2); commit; set",
+        "insert into t values (2); commit; select \"\"",
+        // one whose first statement would fail by itself
+        "insert into absent values (1); selec 1",
+        "insert into t values (1); selec 1",
+    ] {
+        assert_eq!(code(s, batch), "42601", "{batch}");
+        assert_eq!(text(s, "select count(*) from t"), "1", "{batch}");
+    }
+    // what is only not supported, or names what is not there, comes when it is its turn
+    assert_eq!(code(s, "insert into t values (2); commit; create unlogged table u (a int)"), "0A000");
+    assert_eq!(code(s, "insert into t values (3); commit; select * from absent"), "42P01");
+    assert_eq!(text(s, "select count(*) from t"), "3");
+    // within a transaction it fails as any other statement does
+    ok(s, "begin; insert into t values (4)");
+    assert_eq!(code(s, "insert into t values (5); selec 1"), "42601");
+    assert_eq!(code(s, "select 1; select 2"), "25P02");
+    ok(s, "rollback");
+    let wrong = failure(s, "select 'ä'; select 1; selec 1");
+    assert_eq!(wrong.fields().position, Some(23));
+    ok(s, "insert into t values (6); insert into t values (7); insert into t values (8)");
+    assert_eq!(text(s, "select count(*) from t"), "6");
 }
 
 #[test]

@@ -24,7 +24,7 @@ impl<E: Engine> SessionState<E> {
         }
         let mut binder = Binder::new(&self.catalog, self, env, vec![Some(ty.value_type())]);
         let value = Typed::new(Expr::Param(0), ty.value_type());
-        let Typed { expr, ty } = binder.coerce(value, ty, Context::Assignment)?;
+        let Typed { expr, ty, .. } = binder.coerce(value, ty, Context::Assignment)?;
         let output = Output { name: String::new(), expr, ty, origin: (0, 0) };
         let (plan, _) = binder.finish(Bound::new(Node::Result, vec![output]), Kind::Select, false);
         let number = self.running.get();
