@@ -94,8 +94,8 @@ pub trait Lookup {
 pub struct Typed {
     pub expr: Expr,
     pub ty: Type,
-    /// Where it begins, if it is a literal, a parameter or a name: what is wrong with it is found out by what it becomes
-    /// a part of.
+    /// Where it begins, if it is a literal, a parameter or a name: what is wrong with it is found out by what it
+    /// becomes a part of.
     pub start: Option<Location>,
 }
 

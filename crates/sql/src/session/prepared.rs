@@ -241,8 +241,8 @@ impl<E: Engine> Session<E> {
         Ok((self.compile(text, &[])?, Vec::new()))
     }
 
-    /// Refuses a batch of statements one of which is none: those in front of it, a COMMIT among them, must not have been run
-    /// by the time that it is read. What is merely not supported waits for its turn.
+    /// Refuses a batch of statements one of which is none: those in front of it, a COMMIT among them, must not have
+    /// been run by the time that it is read. What is merely not supported waits for its turn.
     pub(super) fn look_at_grammar(&mut self, text: &str, statements: &[&str]) -> Result<()> {
         let mut places = Places::new(text);
         // dumps have one statement with ever other literals

@@ -38,8 +38,8 @@ fn errors_point_at_what_they_are_about() {
     }
 }
 
-/// A literal says what it is when it meets what it is compared with, or becomes a value of: the error still knows where it
-/// stood.
+/// A literal says what it is when it meets what it is compared with, or becomes a value of: the error still knows where
+/// it stood.
 #[test]
 fn errors_point_at_literals_that_are_not_of_their_type() {
     for (sql, wanted) in [
@@ -77,7 +77,8 @@ fn errors_point_at_literals_that_are_not_of_their_type() {
     assert_eq!(long.fields().position, None);
 }
 
-/// Drivers know by the name of this routine that the type of a column may have changed since they prepared the statement.
+/// Drivers know by the name of this routine that the type of a column may have changed since they prepared the
+/// statement.
 #[test]
 fn a_value_of_another_type_than_its_column_has_the_routine_that_drivers_look_for() {
     let refused = error("insert into t values (2, true)");
@@ -85,7 +86,8 @@ fn a_value_of_another_type_than_its_column_has_the_routine_that_drivers_look_for
     assert_eq!(refused.fields().routine, Some("transformAssignedExpr"));
 }
 
-/// A batch is read to its end before its first statement runs: a COMMIT in it would keep what a client takes for undone.
+/// A batch is read to its end before its first statement runs: a COMMIT in it would keep what a client takes for
+/// undone.
 #[test]
 fn a_batch_with_a_syntax_error_is_not_begun() {
     let db = acc();
