@@ -7,7 +7,7 @@ mod scalar;
 mod session;
 mod set;
 
-pub use aggregate::{Accumulator, AggregateFn, is_aggregate};
+pub use aggregate::{Accumulated, Accumulator, AggregateFn, is_aggregate};
 pub use assignment::Assignment;
 pub use random::Seeded;
 pub use scalar::{Integers, RowForm, ScalarFn};

@@ -119,6 +119,11 @@ impl Aggregate {
         )
     }
 
+    /// Whether it counts the values that are not NULL, and looks no closer at them.
+    pub fn counts_values(&self) -> bool {
+        self.kind == Kind::Count
+    }
+
     /// Whether it keeps its arguments until its result is asked for.
     #[inline]
     pub fn keeps_values(&self) -> bool {

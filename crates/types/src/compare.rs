@@ -65,6 +65,9 @@ impl Ord for Value {
     }
 }
 
+/// The rank of texts.
+const TEXT: u8 = 8;
+
 /// Orders what has no order: values of different variants.
 fn rank(value: &Value) -> u8 {
     match value {
@@ -76,7 +79,7 @@ fn rank(value: &Value) -> u8 {
         Value::Float4(_) => 5,
         Value::Float8(_) => 6,
         Value::Numeric(_) => 7,
-        Value::Text(_) => 8,
+        Value::Text(_) => TEXT,
         Value::Char(_) => 9,
         Value::Bytea(_) => 10,
         Value::Date(_) => 11,
@@ -158,6 +161,21 @@ impl Value {
     }
 }
 
+/// The hash of a text behind its rank. No text has the byte that ends it.
+fn hash_bytes<H: Hasher>(text: &[u8], state: &mut H) {
+    state.write(text);
+    state.write_u8(0xff);
+}
+
+impl Value {
+    /// Hashes a text as a [`Value`] of it is hashed.
+    #[inline]
+    pub fn hash_text<H: Hasher>(text: &[u8], state: &mut H) {
+        state.write_u8(TEXT);
+        hash_bytes(text, state);
+    }
+}
+
 impl Hash for Value {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u8(rank(self));
@@ -170,7 +188,7 @@ impl Hash for Value {
             Self::Float4(v) => float_bits((*v).into()).hash(state),
             Self::Float8(v) => float_bits(*v).hash(state),
             Self::Numeric(v) => v.hash(state),
-            Self::Text(v) => v.hash(state),
+            Self::Text(v) => hash_bytes(v.as_bytes(), state),
             Self::Char(v) => v.hash(state),
             Self::Bytea(v) => v.hash(state),
             Self::Interval(v) => v.hash(state),

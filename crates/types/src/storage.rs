@@ -397,6 +397,12 @@ impl Value {
         })
     }
 
+    /// The mantissa of a number of a column that is stored as an integer; `None` of NaN.
+    #[inline]
+    pub fn mantissa_of_word(word: i64) -> Option<i64> {
+        if word == WORD_NAN { None } else { Some(word) }
+    }
+
     /// The number of a column that is stored as an integer, and of its scale.
     #[inline]
     pub fn of_word(word: i64, scale: i32) -> Self {

@@ -5,6 +5,9 @@ use scaledb_types::ordered_set::OrderedSet;
 use scaledb_types::{Env, Result, SqlError, Type, Value};
 use std::sync::Arc;
 
+/// What has accumulated of the rows of an aggregate, without the function.
+pub use scaledb_types::Accumulator as Accumulated;
+
 /// An aggregate function, for arguments of certain types.
 #[derive(Clone, Debug)]
 pub struct AggregateFn {
@@ -63,6 +66,11 @@ impl AggregateFn {
         self.aggregate.merges()
     }
 
+    /// Whether it counts the values that are not NULL, and looks no closer at them.
+    pub fn counts_values(&self) -> bool {
+        self.aggregate.counts_values()
+    }
+
     /// An ordered-set aggregate of so many values.
     ///
     /// # Errors
@@ -73,7 +81,36 @@ impl AggregateFn {
 
     /// An aggregate without rows.
     pub fn start(&self) -> Accumulator {
-        Accumulator { function: self.clone(), inner: self.aggregate.start() }
+        Accumulator { function: self.clone(), inner: self.begin() }
+    }
+
+    /// An aggregate without rows, by itself: where there are many of one function, that is kept beside them.
+    pub fn begin(&self) -> Accumulated {
+        self.aggregate.start()
+    }
+
+    /// Adds a row to an aggregate of this function; the memory that it took.
+    ///
+    /// # Errors
+    /// What its functions refuse.
+    pub fn add(&self, to: &mut Accumulated, env: &Env, args: &[Value]) -> Result<usize> {
+        if self.aggregate.ignores_nulls() && args.iter().take(1).any(Value::is_null) {
+            return Ok(0);
+        }
+        to.add(&self.call(env), args)?;
+        Ok(if self.aggregate.keeps_values() { args.iter().map(scaledb_types::weight).sum() } else { 0 })
+    }
+
+    /// The result of an aggregate of this function.
+    ///
+    /// # Errors
+    /// What its functions refuse.
+    pub fn finish(&self, of: Accumulated, env: &Env) -> Result<Value> {
+        of.finish(&self.call(env))
+    }
+
+    fn call<'e>(&'e self, env: &'e Env) -> Call<'e> {
+        Call { env, args: &self.args, result: self.result, interrupt: Interrupt::never() }
     }
 }
 
@@ -81,30 +118,16 @@ impl AggregateFn {
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     function: AggregateFn,
-    inner: scaledb_types::Accumulator,
+    inner: Accumulated,
 }
 
 impl Accumulator {
-    /// Adds a short numeric, if the function is a sum of these: see [`scaledb_types::Accumulator::add_short`].
-    #[inline]
-    pub fn add_short(&mut self, short: (i64, u16)) -> bool {
-        self.inner.add_short(short)
-    }
-
     /// Adds a row; the memory that it took.
     ///
     /// # Errors
     /// What its functions refuse.
     pub fn add(&mut self, env: &Env, args: &[Value]) -> Result<usize> {
-        let function = &self.function;
-        if function.aggregate.ignores_nulls() && args.iter().take(1).any(Value::is_null) {
-            return Ok(0);
-        }
-        self.inner.add(
-            &Call { env, args: &function.args, result: function.result, interrupt: Interrupt::never() },
-            args,
-        )?;
-        Ok(if function.aggregate.keeps_values() { args.iter().map(scaledb_types::weight).sum() } else { 0 })
+        self.function.add(&mut self.inner, env, args)
     }
 
     /// Takes in what has accumulated of rows behind those of this one, of a function that merges.
@@ -120,12 +143,6 @@ impl Accumulator {
     /// # Errors
     /// What its functions refuse.
     pub fn finish(self, env: &Env) -> Result<Value> {
-        let function = &self.function;
-        self.inner.finish(&Call {
-            env,
-            args: &function.args,
-            result: function.result,
-            interrupt: Interrupt::never(),
-        })
+        self.function.finish(self.inner, env)
     }
 }

@@ -3,79 +3,18 @@
 //! Groups that find no room do not come into being: their rows, as far as aggregates look at them, go to a file by the
 //! hash of the group, and each part of them is grouped afterwards.
 
-use super::gather::{Gathered, Values, Way, sort_keys};
+use super::gather::{Way, sort_keys};
+use super::groups::{Groups, Parts};
+use super::row_filter::load_of;
+use super::row_groups::ByBytes;
 use super::spill::{Division, Partitions, Rows};
-use super::{Exec, Flow, Next, row_weight};
-use hashbrown::HashTable;
-use rapidhash::fast::RandomState;
+use super::{Exec, Flow, Next};
 use scaledb_engine::Worker;
-use scaledb_planner::functions::Accumulator;
 use scaledb_planner::plan::expr::Expr;
-use scaledb_planner::plan::{Aggregate, Node, Sets, Slot, SortKey};
+use scaledb_planner::plan::{Access, Aggregate, KeyValue, Node, Scan, Sets, Slot, SortKey};
+use scaledb_row::RowRef;
 use scaledb_types::{Result, Value};
-use std::hash::BuildHasher;
-
-/// Values that are kept.
-pub(super) type Kept = Box<[Value]>;
-
-/// Bytes of a group besides its key and its aggregates, with what the tables of groups leave free.
-const PER_GROUP: usize = 128;
-
-/// An aggregate at work.
-pub(super) struct Running {
-    pub(super) accumulator: Accumulator,
-    /// Its DISTINCT or ordered values; only for aggregates that have such.
-    values: Option<Box<Values>>,
-}
-
-impl Running {
-    fn new(aggregate: &Aggregate) -> Self {
-        Self { accumulator: aggregate.function.start(), values: None }
-    }
-
-    /// Its DISTINCT or ordered values.
-    pub(super) fn values(&mut self) -> &mut Values {
-        self.values.get_or_insert_default()
-    }
-
-    /// The accumulator, and the DISTINCT or ordered values.
-    pub(super) fn into_parts(self) -> (Accumulator, Values) {
-        (self.accumulator, self.values.map(|values| *values).unwrap_or_default())
-    }
-}
-
-/// Groups in the order of their first rows.
-pub(super) struct Groups<'k, 'a> {
-    /// The hash of a key, and the number of its group.
-    numbers: HashTable<(u64, usize)>,
-    hasher: RandomState,
-    pub(super) groups: Vec<(Kept, Vec<Running>)>,
-    /// Bytes that were taken for them.
-    pub(super) weight: usize,
-    /// Bytes of the aggregates of a group, and of what else comes with it.
-    running_weight: usize,
-    pub(super) gathered: Gathered<'k, 'a>,
-    /// How to divide what finds no room, and what has found none.
-    division: Division,
-    rest: Option<Partitions<'a>>,
-}
-
-impl<'k> Groups<'k, '_> {
-    fn new(aggregates: &[Aggregate], sorts: &'k [Vec<SortKey>], division: Division) -> Self {
-        let gathered = Gathered::new(aggregates, sorts);
-        let whole = (0..aggregates.len()).filter(|&at| gathered.way(at) != Way::AsTheyCome).count();
-        Self {
-            numbers: HashTable::new(),
-            hasher: RandomState::default(),
-            groups: Vec::new(),
-            weight: 0,
-            running_weight: aggregates.len() * size_of::<Running>() + whole * size_of::<Values>() + PER_GROUP,
-            gathered,
-            division,
-            rest: None,
-        }
-    }
-}
+use std::cell::RefCell;
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// Groups the rows of an input and computes aggregates.
@@ -87,32 +26,36 @@ impl<'a, W: Worker> Exec<'a, W> {
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
         let sorts = sort_keys(aggregates);
-        let mut groups = Groups::new(aggregates, &sorts, Division::default());
+        let mut groups = Groups::new(keys.len(), aggregates, &sorts, Division::default());
         if keys.is_empty() {
-            groups.groups.push((Box::default(), aggregates.iter().map(Running::new).collect()));
-            let _ = self.run(input, &mut |exec| {
-                exec.accumulate(aggregates, &mut groups, 0)?;
-                Ok(Flow::Continue(()))
+            groups.last = Some(groups.push(&[], aggregates));
+            self.group_rows(input, (keys, aggregates), &mut groups, &mut |exec, groups| {
+                exec.accumulate(aggregates, groups, 0)
             })?;
             return Ok(self.hand_out(groups, keys, aggregates, next)?.0);
         }
         let mut empty = true;
         let mut key = Vec::with_capacity(keys.len());
-        let _ = self.run(input, &mut |exec| {
+        let mut take = |exec: &mut Self, groups: &mut Groups<'_, 'a>| {
             empty = false;
             key.clear();
             for (expr, _) in keys {
                 key.push(exec.eval(expr)?);
             }
-            let Some(Sets { sets, .. }) = sets else {
-                exec.take_row(&mut groups, &key, aggregates)?;
-                return Ok(Flow::Continue(()));
-            };
+            let Some(Sets { sets, .. }) = sets else { return exec.take_row(groups, &key, aggregates) };
             for (number, set) in sets.iter().enumerate() {
-                exec.take_row(&mut groups, &key_in(&key, set, number), aggregates)?;
+                exec.take_row(groups, &key_in(&key, set, number), aggregates)?;
             }
-            Ok(Flow::Continue(()))
-        })?;
+            Ok(())
+        };
+        if sets.is_none() {
+            self.group_rows(input, (keys, aggregates), &mut groups, &mut take)?;
+        } else {
+            let _ = self.run(input, &mut |exec| {
+                take(exec, &mut groups)?;
+                Ok(Flow::Continue(()))
+            })?;
+        }
         // without keys there is a group of all rows, even if there are none
         for (number, set) in sets.iter().filter(|_| empty).flat_map(|sets| sets.sets.iter().enumerate()) {
             if set.iter().all(|has| !has) {
@@ -130,6 +73,37 @@ impl<'a, W: Worker> Exec<'a, W> {
             let Some(part) = parts.pop() else { return Ok(flow) };
             groups = self.group_part(part, keys.len(), aggregates, &sorts)?;
         }
+    }
+
+    /// Calls `take` with each row of an input that does not go to its group by its bytes.
+    fn group_rows(
+        &mut self,
+        input: &Node,
+        (keys, aggregates): (&[(Expr, Slot)], &[Aggregate]),
+        groups: &mut Groups<'_, 'a>,
+        take: &mut dyn FnMut(&mut Self, &mut Groups<'_, 'a>) -> Result<()>,
+    ) -> Result<()> {
+        let Node::Scan(scan) = input else {
+            let _ = self.run(input, &mut |exec| {
+                take(exec, groups)?;
+                Ok(Flow::Continue(()))
+            })?;
+            return Ok(());
+        };
+        groups.together = come_together(scan, keys);
+        // a row goes the one way or the other, so the groups are never borrowed twice
+        let taking = RefCell::new((ByBytes::default(), groups));
+        let mut bytes = |exec: &mut Self, row: RowRef<'_>| {
+            let (by, groups) = &mut *taking.borrow_mut();
+            exec.take_bytes((by, groups), (scan, row), keys, aggregates)
+        };
+        let mut loaded = |exec: &mut Self| {
+            let (_, groups) = &mut *taking.borrow_mut();
+            take(exec, groups)?;
+            Ok(Flow::Continue(()))
+        };
+        let _ = self.run_scan(input, scan, &mut bytes, &mut loaded)?;
+        Ok(())
     }
 
     /// Adds the current row to the group of a key.
@@ -157,7 +131,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         aggregates: &[Aggregate],
         sorts: &'k [Vec<SortKey>],
     ) -> Result<Groups<'k, 'a>> {
-        let mut groups = Groups::new(aggregates, sorts, rows.division.clone());
+        let mut groups = Groups::new(keys, aggregates, sorts, rows.division.clone());
         while let Some(row) = rows.next()? {
             self.tick()?;
             let mut row = row.into_vec();
@@ -192,21 +166,34 @@ impl<'a, W: Worker> Exec<'a, W> {
         key: &[Value],
         aggregates: &[Aggregate],
     ) -> Result<Option<usize>> {
-        let hash = groups.hasher.hash_one(key);
-        let is_key = |(of, number): &(u64, usize)| *of == hash && *groups.groups[*number].0 == *key;
-        if let Some((_, number)) = groups.numbers.find(hash, is_key) {
-            return Ok(Some(*number));
+        let hash = groups.hash_of(key);
+        let found = groups.find(hash, |of| of == key);
+        if found.is_some() {
+            groups.last = found;
+            return Ok(found);
         }
-        let bytes = row_weight(key) + groups.running_weight;
+        self.begin_group(groups, hash, key, aggregates)
+    }
+
+    /// Begins a group that is not there; its number, if there is room for it.
+    ///
+    /// # Errors
+    /// 53200.
+    pub(super) fn begin_group(
+        &mut self,
+        groups: &mut Groups<'_, 'a>,
+        hash: u64,
+        key: &[Value],
+        aggregates: &[Aggregate],
+    ) -> Result<Option<usize>> {
+        let bytes = groups.weight_of(key);
         // all rows of a group that does not fit the memory are written to the file
         if groups.rest.is_some() || !self.memory.take_or_spill(bytes, groups.weight)? {
             return Ok(None);
         }
         groups.weight += bytes;
-        let number = groups.groups.len();
-        groups.numbers.insert_unique(hash, (hash, number), |(hash, _)| *hash);
-        groups.groups.push((key.into(), aggregates.iter().map(Running::new).collect()));
-        Ok(Some(number))
+        groups.last = Some(groups.begin(hash, key, aggregates));
+        Ok(groups.last)
     }
 
     /// What aggregates look at in the current row: for each whether it counts, its arguments and its sort keys.
@@ -254,8 +241,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         next: Next<'_, 'a, W>,
     ) -> Result<(Flow, Vec<Rows<'a>>)> {
         self.merge_gathered(aggregates, &mut groups)?;
-        let Groups { numbers, groups, weight, mut gathered, rest, .. } = groups;
-        drop(numbers);
+        let Parts { count, keys: mut values, mut running, weight, mut gathered, rest } = groups.into_parts();
         self.note_memory(weight);
         let rest = match rest {
             Some(rest) => {
@@ -271,12 +257,12 @@ impl<'a, W: Worker> Exec<'a, W> {
             None => Vec::new(),
         };
         let mut flow = Flow::Continue(());
-        for (number, (key, running)) in groups.into_iter().enumerate() {
+        for number in 0..count {
             self.tick()?;
-            for ((_, slot), value) in keys.iter().zip(key) {
+            for ((_, slot), value) in keys.iter().zip(&mut values) {
                 self.frame[*slot] = value;
             }
-            for (at, (aggregate, running)) in aggregates.iter().zip(running).enumerate() {
+            for (at, (aggregate, running)) in aggregates.iter().zip(&mut running).enumerate() {
                 self.frame[aggregate.slot] = self.result(aggregate, at, number, running, &mut gathered)?;
             }
             flow = next(self)?;
@@ -303,14 +289,14 @@ impl<'a, W: Worker> Exec<'a, W> {
                 continue;
             }
             if let (Way::AsTheyCome, [arg]) = (groups.gathered.way(at), &aggregate.args[..]) {
-                let running = &mut groups.groups[number].1[at];
                 if let Some(short) = self.short(arg)
-                    && running.accumulator.add_short(short)
+                    && groups.running(number)[at].accumulated.add_short(short)
                 {
                     continue;
                 }
                 let value = self.eval(arg)?;
-                let grown = running.accumulator.add(self.context.env, std::slice::from_ref(&value))?;
+                let to = &mut groups.running(number)[at].accumulated;
+                let grown = aggregate.function.add(to, self.context.env, std::slice::from_ref(&value))?;
                 if grown > 0 {
                     self.memory.take(grown)?;
                     groups.weight += grown;
@@ -343,11 +329,31 @@ impl<'a, W: Worker> Exec<'a, W> {
         if groups.gathered.way(at) != Way::AsTheyCome {
             return self.gather(aggregates, at, groups, number, (args, key));
         }
-        let grown = groups.groups[number].1[at].accumulator.add(self.context.env, &args)?;
+        let to = &mut groups.running(number)[at].accumulated;
+        let grown = aggregates[at].function.add(to, self.context.env, &args)?;
         self.memory.take(grown)?;
         groups.weight += grown;
         Ok(())
     }
+}
+
+/// Whether the rows of a group come one behind another: keys are the leading columns of the order that a scan has.
+fn come_together(scan: &Scan, keys: &[(Expr, Slot)]) -> bool {
+    let Access::Range { key: fixed, .. } = &scan.access else { return false };
+    if !fixed.iter().all(|value| matches!(value, KeyValue::One(_))) {
+        return false;
+    }
+    let columns = keys.iter().map(|(key, _)| load_of(key, &scan.loads).map(|load| load.column));
+    let Some(mut wanted) = columns.collect::<Option<Vec<usize>>>() else { return false };
+    let ordered = scan.table.index_columns(scan.index);
+    for (number, column) in ordered.iter().enumerate() {
+        let before = wanted.len();
+        wanted.retain(|wanted| *wanted != column.engine);
+        if wanted.len() == before && number >= fixed.len() {
+            break;
+        }
+    }
+    wanted.is_empty()
 }
 
 /// A key as one of several sets has it, with the number of the set as its last value.

@@ -7,16 +7,19 @@
 //! row       number of the group | sort keys | arguments
 //! ```
 
-use super::aggregate::{Groups, Kept, Running};
+use super::groups::{Groups, Running};
 use super::sort::order;
 use super::spill::{Merged, Sortable, Sorter};
 use super::{Exec, row_weight};
 use scaledb_engine::Worker;
-use scaledb_planner::functions::Accumulator;
+use scaledb_planner::functions::{Accumulated, AggregateFn};
 use scaledb_planner::plan::expr::Expr;
 use scaledb_planner::plan::{Aggregate, SortKey};
 use scaledb_types::{Result, Value};
 use std::collections::HashSet;
+
+/// Values that are kept.
+type Kept = Box<[Value]>;
 
 /// The values of one aggregate in one group.
 #[derive(Default)]
@@ -96,6 +99,12 @@ impl<'k> Gathered<'k, '_> {
         }
     }
 
+    /// Whether an aggregate takes each value as it comes.
+    #[inline]
+    pub(super) fn is_plain(&self, at: usize) -> bool {
+        self.ways[at] == Way::AsTheyCome
+    }
+
     /// How an aggregate looks at its values.
     #[inline]
     pub(super) fn way(&self, at: usize) -> Way {
@@ -115,20 +124,20 @@ impl<'a, W: Worker> Exec<'a, W> {
         (args, key): (Vec<Value>, Vec<Value>),
     ) -> Result<()> {
         let aggregate = &aggregates[at];
-        let gathered = &groups.gathered;
-        let (way, in_files) = (gathered.ways[at], gathered.files[at].is_some());
+        let Gathered { ways, files, weight: held, .. } = &groups.gathered;
+        let (way, in_files, held) = (ways[at], files[at].is_some(), *held);
         if aggregate.function.is_ordered_set() && key.iter().any(Value::is_null) {
             return Ok(());
         }
         let once = way != Way::Sorted || aggregate.distinct;
-        if once && groups.groups[number].1[at].values().seen.contains(args.as_slice()) {
+        if once && groups.running(number)[at].values().seen.contains(args.as_slice()) {
             return Ok(());
         }
         let mut bytes = row_weight(&args);
         if way == Way::Sorted {
             bytes += row_weight(&key) + if once { row_weight(&args) } else { 0 };
         }
-        if !self.memory.take_or_spill(bytes, gathered.weight)? {
+        if !self.memory.take_or_spill(bytes, held)? {
             self.write_gathered(aggregates, groups)?;
             self.memory.take_or_spill(bytes, 0)?;
         }
@@ -137,13 +146,14 @@ impl<'a, W: Worker> Exec<'a, W> {
         if gathered.groups.last() != Some(&number) {
             gathered.groups.push(number);
         }
-        let running = &mut groups.groups[number].1[at];
-        if way == Way::Once && !in_files && gathered.files[at].is_none() {
-            let grown = running.accumulator.add(self.context.env, &args)?;
+        let adds = way == Way::Once && !in_files && gathered.files[at].is_none();
+        let running = &mut groups.running(number)[at];
+        if adds {
+            let grown = aggregate.function.add(&mut running.accumulated, self.context.env, &args)?;
             self.memory.take(grown)?;
             groups.weight += grown;
         }
-        let values = running.values();
+        let values = groups.running(number)[at].values();
         if way == Way::Sorted {
             values.count += 1;
             if once {
@@ -159,17 +169,17 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Writes the values of all groups that have found room so far.
     #[cold]
     fn write_gathered(&mut self, aggregates: &[Aggregate], groups: &mut Groups<'_, 'a>) -> Result<()> {
-        let Groups { groups, gathered, .. } = groups;
-        let mut numbers = std::mem::take(&mut gathered.groups);
+        let mut numbers = std::mem::take(&mut groups.gathered.groups);
         numbers.sort_unstable();
         numbers.dedup();
         for (at, aggregate) in aggregates.iter().enumerate() {
             let mut rows: Vec<Sortable> = Vec::new();
             for &number in &numbers {
-                let running = &mut groups[number].1[at];
+                let (way, in_files) = (groups.gathered.ways[at], groups.gathered.files[at].is_some());
+                let running = &mut groups.running(number)[at];
                 let lead = Value::Int8(number as i64);
                 let seen = std::mem::take(&mut running.values().seen);
-                if gathered.ways[at] == Way::Sorted {
+                if way == Way::Sorted {
                     for (key, args) in std::mem::take(&mut running.values().sorted) {
                         let key = [lead.clone()].into_iter().chain(key);
                         rows.push(match aggregate.distinct {
@@ -178,8 +188,8 @@ impl<'a, W: Worker> Exec<'a, W> {
                         });
                     }
                 } else {
-                    if gathered.files[at].is_none() && !seen.is_empty() {
-                        running.accumulator = aggregate.function.start();
+                    if !in_files && !seen.is_empty() {
+                        running.accumulated = aggregate.function.begin();
                     }
                     let row = |args: Box<[Value]>| [lead.clone()].into_iter().chain(args).collect();
                     rows.extend(seen.into_iter().map(|args| (row(args), Box::default())));
@@ -188,6 +198,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             if rows.is_empty() {
                 continue;
             }
+            let gathered = &mut groups.gathered;
             let keys = &gathered.keys[at];
             rows.sort_by(|a, b| order(keys, &a.0, &b.0));
             let file = match &mut gathered.files[at] {
@@ -199,7 +210,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             };
             file.add_run(&rows)?;
         }
-        self.memory.give_rows(std::mem::take(&mut gathered.weight));
+        self.memory.give_rows(std::mem::take(&mut groups.gathered.weight));
         Ok(())
     }
 
@@ -236,7 +247,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         running: Running,
         gathered: &mut Gathered<'_, 'a>,
     ) -> Result<Value> {
-        let (mut accumulator, Values { seen, mut sorted, count }) = running.into_parts();
+        let (mut accumulated, Values { seen, mut sorted, count }) = running.into_parts();
         let way = gathered.ways[at];
         if aggregate.function.is_ordered_set() {
             let mut direct = Vec::with_capacity(aggregate.direct.len());
@@ -268,7 +279,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if aggregate.distinct && known {
                     continue;
                 }
-                let grown = accumulator.add(self.context.env, &row[args.clone()])?;
+                let grown = aggregate.function.add(&mut accumulated, self.context.env, &row[args.clone()])?;
                 self.memory.take_beside(grown, taken)?;
                 taken += grown;
                 if aggregate.distinct {
@@ -278,23 +289,24 @@ impl<'a, W: Worker> Exec<'a, W> {
             self.memory.give_rows(taken);
         } else if way == Way::Sorted {
             sorted.sort_by(|a, b| order(&aggregate.order, &a.0, &b.0));
-            self.add_all(&mut accumulator, sorted.iter().map(|(_, args)| args))?;
+            self.add_all(&aggregate.function, &mut accumulated, sorted.iter().map(|(_, args)| args))?;
         } else if way == Way::OnceSorted {
             let mut all: Vec<Box<[Value]>> = seen.into_iter().collect();
             let keys = &gathered.keys[at][1..];
             all.sort_by(|a, b| order(keys, a, b));
-            self.add_all(&mut accumulator, all.iter())?;
+            self.add_all(&aggregate.function, &mut accumulated, all.iter())?;
         }
-        accumulator.finish(self.context.env)
+        aggregate.function.finish(accumulated, self.context.env)
     }
 
     fn add_all<'v>(
         &mut self,
-        accumulator: &mut Accumulator,
+        function: &AggregateFn,
+        to: &mut Accumulated,
         rows: impl Iterator<Item = &'v Box<[Value]>>,
     ) -> Result<()> {
         for args in rows {
-            accumulator.add(self.context.env, args)?;
+            function.add(to, self.context.env, args)?;
         }
         Ok(())
     }

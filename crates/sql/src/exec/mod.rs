@@ -7,6 +7,7 @@ pub(crate) mod aggregate;
 pub(crate) mod apart;
 mod batched_scan;
 mod changes;
+mod chunks;
 pub(crate) mod codec;
 pub(crate) mod context;
 pub(crate) mod distinct;
@@ -14,7 +15,9 @@ mod domain;
 pub(crate) mod eval;
 pub(crate) mod exclusion;
 mod gather;
+mod groups;
 mod hash_join;
+mod inners;
 mod integers;
 pub(crate) mod late;
 mod limit;
@@ -32,6 +35,7 @@ pub(crate) mod project_set;
 mod references;
 pub(crate) mod routine;
 mod row_filter;
+mod row_groups;
 pub(crate) mod scan;
 mod set_op;
 mod sliding;
@@ -49,8 +53,8 @@ mod window_value;
 use crate::memory::Memory;
 use context::Context;
 use scaledb_engine::{RowId, Worker};
-use scaledb_planner::plan::{Computed, Node, Slot};
-use scaledb_row::RowBuf;
+use scaledb_planner::plan::{Computed, Node, Scan, Slot};
+use scaledb_row::{RowBuf, RowRef};
 use scaledb_types::{Result, SqlError, Value};
 use scaledb_types::{row_weight, weight};
 use std::ops::ControlFlow;
@@ -61,6 +65,9 @@ pub(crate) type Flow = ControlFlow<()>;
 
 /// The next operator.
 pub(crate) type Next<'n, 'a, W> = &'n mut dyn FnMut(&mut Exec<'a, W>) -> Result<Flow>;
+
+/// Takes a row of a scan by its bytes; false, and nothing is done with it, if it is to be loaded.
+type TakeBytes<'n, 'a, W> = &'n mut dyn FnMut(&mut Exec<'a, W>, RowRef<'_>) -> Result<bool>;
 
 /// Rows that are kept.
 pub(crate) type Rows = Rc<Vec<Box<[Value]>>>;
@@ -290,10 +297,27 @@ impl<'a, W: Worker> Exec<'a, W> {
         self.operate(node, next)
     }
 
+    /// Runs a scan, whose rows `bytes` may take before they are loaded.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    fn run_scan(
+        &mut self,
+        node: &Node,
+        scan: &Scan,
+        bytes: TakeBytes<'_, 'a, W>,
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        if self.measures.is_some() {
+            return self.measure(node, next, &mut |exec, next| exec.scan(scan, Some(bytes), next));
+        }
+        self.scan(scan, Some(bytes), next)
+    }
+
     fn operate(&mut self, node: &Node, next: Next<'_, 'a, W>) -> Result<Flow> {
         match node {
             Node::Result => next(self),
-            Node::Scan(scan) => self.scan(scan, next),
+            Node::Scan(scan) => self.scan(scan, None, next),
             Node::ComputedScan { rows, slots, .. } => self.computed_scan(*rows, slots, next),
             Node::ValuesScan { rows, slots } => self.values_scan(rows, slots, next),
             Node::FunctionScan { call, slots, ordinality, .. } => {

@@ -149,6 +149,14 @@ impl<W: Worker> Exec<'_, W> {
         Ok(Some(filter))
     }
 
+    /// A condition that is decided by bytes as a whole, if it is.
+    ///
+    /// # Errors
+    /// 57014.
+    pub(super) fn whole_filter(&mut self, condition: &Expr, loads: &Loads) -> Result<Option<RowFilter>> {
+        Ok(self.test(condition, loads)?.map(|test| RowFilter { tests: vec![test] }))
+    }
+
     /// A condition as a test, if it has the form of one.
     fn test(&mut self, condition: &Expr, loads: &Loads) -> Result<Option<Test>> {
         Ok(match condition {
@@ -196,7 +204,7 @@ impl<W: Worker> Exec<'_, W> {
 
     /// The value of an expression that has the same for all rows of the run. One that fails does so where it is
     /// evaluated, if it is; only a request to stop, which is met once, counts here as there.
-    fn constant(&mut self, expr: &Expr) -> Result<Option<Value>> {
+    pub(super) fn constant(&mut self, expr: &Expr) -> Result<Option<Value>> {
         fn is_constant(expr: &Expr) -> bool {
             let mut parts = true;
             expr.children(&mut |part| parts &= is_constant(part));
@@ -309,7 +317,7 @@ fn comparison_of(function: &ScalarFn) -> Option<Compare> {
 }
 
 /// The column that an expression is.
-fn load_of(expr: &Expr, loads: &Loads) -> Option<Load> {
+pub(super) fn load_of(expr: &Expr, loads: &Loads) -> Option<Load> {
     let Expr::Slot(slot) = expr else { return None };
     loads.columns.iter().find(|load| load.slot == *slot).copied()
 }

@@ -1,7 +1,7 @@
 //! Scans: by key, by range, whole.
 
 use super::row_filter::WARM_UP;
-use super::{Exec, Flow, Next, codec};
+use super::{Exec, Flow, Next, TakeBytes, codec};
 use scaledb_base::TableId;
 use scaledb_engine::{Order, PREFETCH, Range, ReadMark, RowId, Worker};
 use scaledb_keys::{KeyBuf, Nulls};
@@ -57,8 +57,14 @@ pub(super) fn forget(worker: &mut impl Worker, mark: Option<ReadMark>) {
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
-    /// Runs a scan.
-    pub(super) fn scan(&mut self, scan: &Scan, next: Next<'_, 'a, W>) -> Result<Flow> {
+    /// Runs a scan. Of a range that is read without batches, `bytes` is offered each row that the filter lets pass, if
+    /// bytes decide that, too.
+    pub(super) fn scan(
+        &mut self,
+        scan: &Scan,
+        mut bytes: Option<TakeBytes<'_, 'a, W>>,
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
         self.context.counts.scanned(scan.counted);
         match &scan.access {
             Access::Point { index, key } => {
@@ -86,7 +92,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     let Some(bounds) = self.bounds(scan, prefix, behind, low, high)? else {
                         return Ok(Flow::Continue(()));
                     };
-                    return self.range(scan, *index, bounds, *order, next);
+                    return self.range(scan, *index, (bounds, *order), &mut bytes, next);
                 }
                 let mut prefixes = self.keys(scan, values)?;
                 if *order == Order::Backward {
@@ -98,7 +104,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     let Some(bounds) = self.bounds(scan, prefix, behind, low, high)? else {
                         continue;
                     };
-                    if self.range(scan, *index, bounds, *order, next)?.is_break() {
+                    if self.range(scan, *index, (bounds, *order), &mut bytes, next)?.is_break() {
                         return Ok(Flow::Break(()));
                     }
                 }
@@ -271,8 +277,8 @@ impl<'a, W: Worker> Exec<'a, W> {
         &mut self,
         scan: &Scan,
         index: TableId,
-        (start, end): Bounds,
-        order: Order,
+        ((start, end), order): (Bounds, Order),
+        bytes: &mut Option<TakeBytes<'_, 'a, W>>,
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
         if end.as_ref().is_some_and(|end| *end <= start) {
@@ -287,6 +293,8 @@ impl<'a, W: Worker> Exec<'a, W> {
         };
         let mut outcome = Ok(Flow::Continue(()));
         let all = conditions(scan);
+        // what locks a row wants its name
+        let mut bytes = bytes.as_mut().filter(|_| scan.locked.is_none());
         let mut filter = self.row_filter(scan);
         let mut unfiltered = 0_usize;
         let mark = forgets(scan, worker);
@@ -307,6 +315,12 @@ impl<'a, W: Worker> Exec<'a, W> {
                         all
                     }
                 };
+                if let Some(take) = &mut bytes
+                    && left.is_empty()
+                    && take(self, row)?
+                {
+                    return Ok(Flow::Continue(()));
+                }
                 load(&mut self.frame, scan, row)?;
                 self.rows[scan.number] = Some(id);
                 self.filtered(scan, id, left, next)

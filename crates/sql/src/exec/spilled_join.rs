@@ -11,7 +11,8 @@
 //!
 //! Outer rows that can match nothing are not written.
 
-use super::hash_join::{Inners, Keyed};
+use super::hash_join::Keyed;
+use super::inners::Inners;
 use super::sort::Sorting;
 use super::spill::{Division, Partitions, Rows};
 use super::{Exec, Flow, Next};
@@ -95,20 +96,18 @@ impl<'a, W: Worker> Exec<'a, W> {
     ) -> Result<Partitions<'a>> {
         let width = join.inner_keys.len() + join.inner_slots.len();
         let mut parts = Partitions::new(self.context, &mut self.memory, division, width)?;
-        let Inners { rows, lonely, weight } = std::mem::take(table);
-        self.note_memory(weight);
-        for (key, rows) in rows {
-            for inner in rows {
-                self.tick()?;
-                put_inner(&mut parts, &key, &inner.row)?;
-            }
+        let full = std::mem::replace(table, Inners::new(join));
+        self.note_memory(full.weight);
+        for (key, row) in full.keyed() {
+            self.tick()?;
+            put_inner(&mut parts, key, row)?;
         }
         let nulls = vec![Value::Null; join.inner_keys.len()];
-        for row in lonely {
+        for row in full.lonely() {
             self.tick()?;
-            put_inner(&mut parts, &nulls, &row)?;
+            put_inner(&mut parts, &nulls, row)?;
         }
-        self.memory.give(weight);
+        self.memory.give(full.weight);
         put_inner(&mut parts, &key, &row)?;
         Ok(parts)
     }
@@ -214,7 +213,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     ) -> Result<Flow> {
         let Pair { mut inner, mut outer } = pair;
         let join = apart.join;
-        let mut table = Inners::default();
+        let mut table = Inners::new(join);
         let mut matched = Matched::default();
         let mut more = self.fill(join, &mut table, &mut inner)?;
         if let Some(row) = more.take_if(|_| !table.is_skewed() && !inner.division.is_last()) {
@@ -225,25 +224,26 @@ impl<'a, W: Worker> Exec<'a, W> {
             let rows = if last { outer.take() } else { outer.as_ref().map(Rows::again) };
             let mut flow = Flow::Continue(());
             if let Some(rows) = rows
-                && (last || !table.rows.is_empty())
+                && (last || !table.is_empty())
             {
                 flow = self.probe_all(apart, &mut table, rows, (&mut matched, last), next)?;
             }
-            let done = std::mem::take(&mut table);
-            let weight = done.weight;
-            self.note_memory(weight);
+            let done = std::mem::replace(&mut table, Inners::new(join));
+            self.note_memory(done.weight);
             if join.full && flow.is_continue() {
-                flow = self.without_outer(join, done, next)?;
+                flow = self.without_outer(join, &done, next)?;
             }
-            self.memory.give(weight);
+            self.memory.give(done.weight);
+            drop(done);
             let Some((key, row)) = more.filter(|_| flow.is_continue()) else {
                 self.memory.give(matched.weight());
                 return Ok(flow);
             };
-            more = table.add(&mut self.memory, key, row)?;
-            if more.is_none() {
-                more = self.fill(join, &mut table, &mut inner)?;
-            }
+            more = if table.add(&mut self.memory, &key, row.iter())? {
+                self.fill(join, &mut table, &mut inner)?
+            } else {
+                Some((key, row))
+            };
         }
     }
 
@@ -251,11 +251,9 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn fill(&mut self, join: &HashJoin, table: &mut Inners, inner: &mut Rows<'a>) -> Result<Option<Keyed>> {
         while let Some(row) = inner.next()? {
             self.tick()?;
-            let mut key = row.into_vec();
-            let row = key.split_off(join.inner_keys.len());
-            let more = table.add(&mut self.memory, key, row.into())?;
-            if more.is_some() {
-                return Ok(more);
+            let (key, rest) = row.split_at(join.inner_keys.len());
+            if !table.add(&mut self.memory, key, rest.iter())? {
+                return Ok(Some((key.to_vec(), rest.into())));
             }
         }
         Ok(None)

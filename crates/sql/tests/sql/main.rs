@@ -38,6 +38,7 @@ mod roles;
 mod routines;
 mod row_bounds;
 mod row_filter;
+mod row_groups;
 mod schemas;
 mod serial;
 mod slt;

@@ -200,7 +200,7 @@ fn explain_says_what_was_written<E: Engine>(db: Database<E>) {
     let s = &mut small_session(&db);
     for (sql, wanted) in [
         ("select * from t order by a, id", "Sort Method: external merge  Disk: "),
-        ("select id, count(*) from t group by id", "  Disk Usage: "),
+        ("select id, b, h, count(*), count(distinct c), max(g) from t group by id, b, h", "  Disk Usage: "),
         ("select distinct * from t", "  Disk Usage: "),
         ("select * from t x join t y on x.id = y.id", "  Disk Usage: "),
     ] {
@@ -544,7 +544,7 @@ fn failures_are_clean<E: Engine>(db: Database<E>) {
     for sql in [
         "select * from t order by a, id",
         "select distinct * from t",
-        "select id, count(b), count(distinct c), sum(d) from t group by id",
+        "select id, b, c, h, count(distinct c || b), string_agg(b, ','), sum(d), max(g) from t group by id, b, c, h",
         "select x.id, y.* from t x full join t y on x.a = y.a",
         "select t.*, sum(id) over (partition by j), rank() over (order by b) from t",
         "select t.*, sum(id) over (order by a rows 300 preceding), lead(k, 1000) over (partition by j order by b) from t",

@@ -22,11 +22,12 @@ enum Accumulated {
     Float(f64),
     Interval(Interval),
     Value(Value),
-    /// Sum, and sum of squares.
-    Squares(Numeric, Numeric),
+    /// Sum, and sum of squares. Boxed, as the next ones are, because there is one of these for each group, and most are
+    /// no longer than a number.
+    Squares(Box<(Numeric, Numeric)>),
     /// Sum, and sum of squared distances from the mean (Youngs and Cramer).
     Distances(f64, f64),
-    Pairs(pairs::Sums),
+    Pairs(Box<pairs::Sums>),
     Bytes(Vec<u8>),
     Values(Vec<Value>),
     Elements(Vec<Json>),
@@ -103,6 +104,12 @@ impl Accumulator {
         taken
     }
 
+    /// Takes a row without arguments, or one whose argument only has to be counted.
+    #[inline]
+    pub fn add_row(&mut self) {
+        self.count += 1;
+    }
+
     /// Takes the arguments of a row.
     ///
     /// # Errors
@@ -110,7 +117,7 @@ impl Accumulator {
     /// 22003 if the sum overflows, and what conversions answer.
     pub fn add(&mut self, call: &Call<'_>, args: &[Value]) -> Result<()> {
         let Some(value) = args.first() else {
-            self.count += 1;
+            self.add_row();
             return Ok(());
         };
         let takes_null = matches!(
@@ -167,7 +174,7 @@ impl Accumulator {
 
     fn add_pair(&mut self, args: &[Value]) -> Result<()> {
         if !matches!(self.state, Accumulated::Pairs(_)) {
-            self.state = Accumulated::Pairs(pairs::Sums::default());
+            self.state = Accumulated::Pairs(Box::default());
         }
         if let (Accumulated::Pairs(sums), [y, x, ..]) = (&mut self.state, args) {
             sums.add(float(y), float(x)).ok_or_else(overflow)?;
@@ -218,10 +225,10 @@ impl Accumulator {
 
     fn add_square(&mut self, v: Numeric) -> Result<()> {
         let square = v.mul_exact(&v)?;
-        self.state = match std::mem::replace(&mut self.state, Accumulated::Empty) {
-            Accumulated::Squares(sum, squares) => Accumulated::Squares(sum.add(&v)?, squares.add(&square)?),
-            _ => Accumulated::Squares(v, square),
-        };
+        match &mut self.state {
+            Accumulated::Squares(sums) => **sums = (sums.0.add(&v)?, sums.1.add(&square)?),
+            state => *state = Accumulated::Squares(Box::new((v, square))),
+        }
         Ok(())
     }
 
@@ -244,8 +251,8 @@ impl Accumulator {
             (Accumulated::Int(sum), Accumulated::Int(v)) => *sum += v,
             (Accumulated::Numeric(sum), Accumulated::Numeric(v)) => *sum = sum.add(v)?,
             (Accumulated::Interval(sum), Accumulated::Interval(v)) => *sum = sum.plus(*v)?,
-            (Accumulated::Squares(sum, squares), Accumulated::Squares(v, square)) => {
-                (*sum, *squares) = (sum.add(v)?, squares.add(square)?);
+            (Accumulated::Squares(sums), Accumulated::Squares(more)) => {
+                **sums = (sums.0.add(&more.0)?, sums.1.add(&more.1)?);
             }
             (Accumulated::Value(_), Accumulated::Value(value)) => match self.kind {
                 Kind::Min | Kind::Max => self.choose(value),
@@ -420,8 +427,8 @@ impl Accumulator {
             (Kind::AvgInterval, Accumulated::Interval(sum)) => Value::Interval(sum.divided_by(n as f64)?),
             (_, Accumulated::Interval(sum)) => Value::Interval(sum),
             (_, Accumulated::Value(value)) => value,
-            (Kind::Spread { sample, root }, Accumulated::Squares(sum, squares)) => {
-                spread(n, &sum, &squares, sample, root)?
+            (Kind::Spread { sample, root }, Accumulated::Squares(sums)) => {
+                spread(n, &sums.0, &sums.1, sample, root)?
             }
             (Kind::AvgFloat, Accumulated::Distances(sum, _)) => Value::Float8(sum / n as f64),
             (Kind::SpreadFloat { sample, root }, Accumulated::Distances(_, squares)) => {
