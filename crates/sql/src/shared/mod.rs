@@ -229,7 +229,7 @@ impl<E: Engine> Shared<E> {
     ///
     /// # Errors
     /// The engine's.
-    pub(crate) fn engine_table(&self, mut def: TableDef) -> Result<Arc<TableInfo>> {
+    pub(crate) fn engine_table(&self, def: TableDef) -> Result<Arc<TableInfo>> {
         let manner = manner(&def);
         let spare = {
             let (mut spare, reindexed) = (self.spare.lock(), self.reindexed.lock());
@@ -251,6 +251,15 @@ impl<E: Engine> Shared<E> {
             self.statistics.forget(info.id);
             return Ok(info);
         }
+        self.new_engine_table(def)
+    }
+
+    /// A new table of the engine.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(crate) fn new_engine_table(&self, mut def: TableDef) -> Result<Arc<TableInfo>> {
+        let manner = manner(&def);
         let name = format!("{PREFIX}{}{manner}", self.new_oid());
         for (number, index) in def.indexes.iter_mut().enumerate() {
             index.name = format!("{name}.{number}");

@@ -620,7 +620,29 @@ fn agrees_on<E: Engine>(s: &mut scaledb_sql::Session<E>) {
     );
 }
 
+/// A transaction that has begun before a table was emptied for others finds none of its rows in a table of its own.
+fn new_tables_are_empty<E: Engine>(db: Database<E>) {
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    ok(a, "create table other (id int primary key); insert into other values (1)");
+    // few rows are deleted at once, many in the background
+    for rows in [50, 1_000] {
+        for _ in 0..5 {
+            ok(a, "create table x (id int primary key, n int)");
+            ok(a, &format!("insert into x select i, i from generate_series(1, {rows}) i"));
+            ok(b, "begin; select * from other");
+            ok(a, "drop table x");
+            scaledb_sync::thread::sleep(std::time::Duration::from_millis(20));
+            ok(b, "create table y (id int primary key, n int)");
+            assert_eq!(text(b, "select count(*) from y"), "0");
+            ok(b, "insert into y values (1, 1), (101, 1)");
+            assert_eq!(text(b, "select count(*) from y"), "2");
+            ok(b, "rollback");
+        }
+    }
+}
+
 on_each_engine!(
+    new_tables_are_empty,
     indexes_come_and_go_without_a_copy,
     transactions_beside_a_change_of_indexes,
     the_making_of_an_index_is_cancelled,

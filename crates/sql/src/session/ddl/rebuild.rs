@@ -7,7 +7,7 @@ use crate::patience::{COPY_ATTEMPTS, runs_again};
 use crate::session::state::engine_def;
 use crate::session::transaction::Created;
 use scaledb_catalog::{Relation, TableDesc};
-use scaledb_engine::{Engine, Order, Range, TxnKind, Worker};
+use scaledb_engine::{Engine, Order, Range, SerializationPoint, TableDef, TableInfo, TxnKind, Worker};
 use scaledb_keys::{Direction, KeyBuf};
 use scaledb_planner::bind::Binder;
 use scaledb_planner::bind::generated::Generated;
@@ -53,13 +53,41 @@ impl<E: Engine> Session<E> {
         check_limits(desc)?;
         super::spread::check(desc)?;
         desc.placement = None;
-        let info = self.state.shared.engine_table(engine_def(&self.state.catalog, desc)?)?;
+        let info = self.empty_table(engine_def(&self.state.catalog, desc)?)?;
         desc.engine.clone_from(&info.name);
         for (index, made) in desc.indexes.iter_mut().zip(&info.indexes) {
             index.engine.clone_from(&made.name);
         }
         self.transaction.created.push(Created { info, filled: false });
         Ok(())
+    }
+
+    /// A table of the engine that is empty for this transaction.
+    pub(super) fn empty_table(&mut self, def: TableDef) -> Result<Arc<TableInfo>> {
+        let shared = self.state.shared.clone();
+        if shared.engine.serialization_point() == SerializationPoint::Commit {
+            return shared.engine_table(def);
+        }
+        let info = shared.engine_table(def.clone())?;
+        // it may have been emptied behind the place of this transaction, which sees its former rows
+        let Some(worker) = self.worker.as_mut() else { return Ok(info) };
+        let mut is_empty = true;
+        let scanned =
+            worker.scan(info.id, Range::ALL, Order::Forward, &Projection::existence(), |_, _, _| {
+                is_empty = false;
+                ControlFlow::Break(())
+            });
+        match scanned {
+            Ok(()) if is_empty => Ok(info),
+            Ok(()) => {
+                shared.keep_spare(info);
+                shared.new_engine_table(def)
+            }
+            Err(error) => {
+                shared.keep_spare(info);
+                Err(self.state.explain(error, |table| self.transaction.statement_on(table)))
+            }
+        }
     }
 
     /// Replaces a table by one of another shape. `values` computes each new column over the old ones.
