@@ -256,6 +256,14 @@ fn a_block_that_is_lost_stays_so<E: Engine>(db: Database<E>) {
     assert_eq!(code(&mut b, "insert into log values (1, 1)"), "25P02");
     assert_eq!(ok(&mut b, "commit").tags, ["ROLLBACK"]);
     ok(&mut a, "update t set n = 100 where id in (7, 8)");
+    // its queries take too long to be run again
+    moved(&mut a, &mut b);
+    ok(&mut b, "savepoint s");
+    assert_eq!(text(&mut b, "select count(*) from t, t u where u.id <= 200 and t.n + u.n > 0"), "600000");
+    ok(&mut b, "set local statement_timeout = 1");
+    assert_eq!(code(&mut b, "insert into log values (1, 1)"), "57014");
+    assert_eq!(code(&mut b, "rollback to s"), "40001");
+    ok(&mut b, "rollback");
     // an error tells of rows, too: those of a snapshot stay the block's
     moved(&mut a, &mut b);
     ok(&mut b, "savepoint s");
