@@ -171,6 +171,14 @@ pub(crate) fn other_of(texts: &[String]) -> String {
     }
 }
 
+/// 40001: a conflict has ended the transaction of a block, which cannot go on behind a savepoint.
+#[cold]
+pub(crate) fn ended_by_conflict() -> SqlError {
+    let what = "a conflict with another transaction has ended this one";
+    SqlError::new(SqlState::SERIALIZATION_FAILURE, what)
+        .hint("Roll back and run the whole transaction again.")
+}
+
 /// 40001: what a transaction has used of the catalog is not so any more.
 #[cold]
 pub(crate) fn changed_definition() -> SqlError {

@@ -10,6 +10,21 @@ pub(crate) const STATEMENT_ATTEMPTS: u32 = 100;
 /// How long a statement is run again at least, however often that is: a commit that is in its way may wait for a core.
 pub(crate) const STATEMENT_PATIENCE: Duration = Duration::from_secs(2);
 
+/// How often a block's query of few rows is run in the present before it moves to a snapshot.
+pub(crate) const PRESENT_ATTEMPTS: u32 = 3;
+
+/// How often a block is run again after conflicts before the client hears of one, each time as a whole.
+pub(crate) const BLOCK_ATTEMPTS: u32 = 20;
+
+/// How often it is run so before it locks the rows that it writes.
+pub(crate) const BLOCK_OPTIMISM: u32 = 3;
+
+/// How long a block is run again at least, however often that is.
+pub(crate) const BLOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The longest wait of a block that is run again for a lock: its client knows how to wait, and that it need not.
+pub(crate) const BLOCK_LOCK_WAIT: Duration = Duration::from_secs(1);
+
 /// From this attempt on a session sleeps before the next one.
 const SLEEPS_FROM: u32 = 10;
 

@@ -100,7 +100,7 @@ fn refused_by_a_lock() -> Option<String> {
     ok(&mut a, "insert into t select i, i from generate_series(1, 40) i");
     ok(&mut c, "begin");
     ok(&mut c, "update t set n = n + 1");
-    ok(&mut a, "begin");
+    ok(&mut a, "set repeat_blocks = off; begin");
     ok(&mut a, "update t set n = 1 where id = 5");
     // the locks are given, and node 2 does not hear of those at node 1
     three.cluster.channels().cut(NodeId(1), NodeId(2));

@@ -32,7 +32,7 @@ fn rows_of_all_nodes_are_merged_at_each() {
     }
     assert_eq!(text(&mut a, "select v, g from t where id = 100"), "6|12");
     // a block whose rows another node has changed
-    ok(&mut a, "begin");
+    ok(&mut a, "set repeat_blocks = off; begin");
     ok(&mut a, "merge into t using s on t.id = s.id and s.id = 25 when matched then update set v = 1");
     ok(&mut b, "update t set v = 2 where id = 25");
     assert_eq!(code(&mut a, "commit"), "40001");

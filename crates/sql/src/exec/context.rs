@@ -69,6 +69,9 @@ pub(crate) trait Host {
     /// What the session has locked.
     fn owner(&self) -> &RefCell<Owner>;
     /// The transaction has waited: what it reads from here on should be of the present.
+    /// Notes that the statement at hand does something which is not undone with its transaction.
+    fn act(&self);
+
     fn note_wait(&self);
     /// Tells the client something.
     fn warn(&self, code: SqlState, what: &str);
@@ -203,6 +206,7 @@ impl Context<'_> {
     /// What it refuses.
     pub(crate) fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value> {
         if function.name.starts_with("pg_sleep") {
+            self.host.act();
             return self.sleep(args);
         }
         if function.name == "pg_trigger_depth" {

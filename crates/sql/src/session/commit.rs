@@ -2,6 +2,7 @@
 //! is done behind it.
 
 use super::Session;
+use super::block_repeat::Repeats;
 use super::notify::{announce, unprepared};
 use super::transaction::Added;
 use crate::patience::{CHANGE_WAIT, COURTESY_WAIT};
@@ -70,14 +71,20 @@ impl<E: Engine> Session<E> {
     /// 40001 and others: it was rolled back. 58030: it may be committed, and the disk does not take it.
     pub(super) fn commit(&mut self) -> Result<()> {
         let silent = self.state.pending.borrow().is_empty();
-        let committed =
-            if silent { self.try_commit().map(|at| (at, None)) } else { self.try_commit_and_tell() };
-        let (depends_on, told) = match committed {
-            Ok(committed) => committed,
-            Err(error) => {
-                self.note_failed_commit(&error);
-                self.rollback();
-                return Err(error);
+        let wrote = self.transaction.writes || self.transaction.changed;
+        let mut repeats = Repeats::default();
+        let (depends_on, told) = loop {
+            let committed =
+                if silent { self.try_commit().map(|at| (at, None)) } else { self.try_commit_and_tell() };
+            match committed {
+                Ok(committed) => break committed,
+                Err(error) => {
+                    if let Err(error) = self.repeat_block(error, &mut repeats, true) {
+                        self.note_failed_commit(&error, wrote);
+                        self.rollback();
+                        return Err(error);
+                    }
+                }
             }
         };
         // of this transaction: SET LOCAL ends with it

@@ -10,30 +10,50 @@ use std::ops::ControlFlow;
 /// A digest of rows in their order: keyed, so that no client can make two results with the same one, and of the values
 /// as they are, so that 1.0 is another one than 1.00.
 pub(super) struct Digest {
+    key: RandomState,
     hasher: DefaultHasher,
     row: Vec<u8>,
     rows: u64,
+    /// Of more rows there is none.
+    most: u64,
     /// The number of rows behind which no more are wanted.
     pub(super) enough: Option<u64>,
 }
 
 impl Digest {
-    pub(super) fn new(key: &RandomState, enough: Option<u64>) -> Self {
-        Self { hasher: key.build_hasher(), row: Vec::new(), rows: 0, enough }
+    pub(super) fn new(key: &RandomState, enough: Option<u64>, most: u64) -> Self {
+        Self { key: key.clone(), hasher: key.build_hasher(), row: Vec::new(), rows: 0, most, enough }
     }
 
     fn add(&mut self, row: &[Value]) -> Result<()> {
-        self.row.clear();
-        row.iter().try_for_each(|value| value.write_tagged(&mut self.row))?;
+        self.begin_row();
+        row.iter().try_for_each(|value| self.value(value))?;
         self.end_row();
         Ok(())
     }
 
+    fn begin_row(&mut self) {
+        self.row.clear();
+    }
+
+    #[inline]
+    fn value(&mut self, value: &Value) -> Result<()> {
+        if self.rows < self.most { value.write_tagged(&mut self.row) } else { Ok(()) }
+    }
+
     fn end_row(&mut self) {
-        self.hasher.write(&self.row);
-        // no row is the begin of another one
-        self.hasher.write_usize(self.row.len());
+        if self.rows < self.most {
+            self.hasher.write(&self.row);
+            // no row is the begin of another one
+            self.hasher.write_usize(self.row.len());
+        }
         self.rows += 1;
+    }
+
+    /// The rows come again.
+    fn begin_again(&mut self) {
+        self.hasher = self.key.build_hasher();
+        self.rows = 0;
     }
 
     /// Adds all rows that were kept.
@@ -41,8 +61,9 @@ impl Digest {
         kept.each(0..kept.len(), &mut |row| self.add(row))
     }
 
-    pub(super) fn finish(&self) -> u64 {
-        self.hasher.finish()
+    /// None if there were too many rows.
+    pub(super) fn finish(&self) -> Option<u64> {
+        (self.rows <= self.most).then(|| self.hasher.finish())
     }
 }
 
@@ -58,17 +79,17 @@ impl RowSink for Digested<'_, dyn RowSink + '_> {
     }
 
     fn begin_row(&mut self, columns: usize) {
-        self.digest.row.clear();
+        self.digest.begin_row();
         self.to.begin_row(columns);
     }
 
     fn value(&mut self, env: &Env, ty: Type, value: &Value) -> Result<()> {
-        value.write_tagged(&mut self.digest.row)?;
+        self.digest.value(value)?;
         self.to.value(env, ty, value)
     }
 
     fn named(&mut self, env: &Env, ty: Type, oid: &Value, name: &Value) -> Result<()> {
-        name.write_tagged(&mut self.digest.row)?;
+        self.digest.value(name)?;
         self.to.named(env, ty, oid, name)
     }
 
@@ -137,6 +158,7 @@ impl Rows for Digest {
     }
 
     fn rewind(&mut self) -> bool {
-        false
+        self.begin_again();
+        true
     }
 }

@@ -17,6 +17,7 @@
 
 mod ahead;
 mod block_read;
+mod block_repeat;
 mod blocks;
 mod commit;
 mod compile;
@@ -36,6 +37,7 @@ mod long_read;
 mod maintenance;
 mod notify;
 mod prepared;
+mod record;
 mod routine;
 mod run;
 mod savepoint;
@@ -91,6 +93,8 @@ pub struct Session<E: Engine> {
     mail: Option<Arc<AtomicBool>>,
     /// The DO or CALL that runs.
     running_block: Option<routine::Running>,
+    /// `repeat_blocks`: blocks that have met a conflict are run again.
+    repeats_blocks: bool,
     /// `lock_timeout`, if there is one.
     lock_timeout: Option<Duration>,
     /// `work_mem`, in bytes.
@@ -188,6 +192,7 @@ impl<E: Engine> Session<E> {
             statement_timeout: None,
             running_block: None,
             mail: None,
+            repeats_blocks: true,
             lock_timeout: None,
             work_mem: 0,
             temp_file_limit: None,
@@ -395,6 +400,7 @@ impl<E: Engine> Session<E> {
         let settings = self.state.settings.borrow();
         self.env_generation = settings.generation;
         self.synchronous = settings.get("synchronous_commit").ok() != Some("off");
+        self.repeats_blocks = settings.get("repeat_blocks").ok() != Some("off");
         self.tracks = settings.get("track_statements").ok() != Some("off");
         self.logs = logging::Logs::of(&settings);
         self.statement_timeout = settings.timeout(STATEMENT_TIMEOUT);

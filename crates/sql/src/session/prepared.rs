@@ -354,6 +354,9 @@ impl<E: Engine> Session<E> {
             self.state.running.set(compiled.number);
             self.activity.run(compiled.number);
         }
+        if !compiled.keeps_whole() {
+            self.transaction.record.end_whole();
+        }
         if let Action::Utility(utility) = &compiled.action {
             let result = self.utility(utility, compiled, params, alone, sink);
             return result.map_err(|error| self.unless_cut_off(error));

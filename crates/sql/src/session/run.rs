@@ -127,6 +127,9 @@ impl<E: Engine> Session<E> {
         let locked = self.state.owner.borrow().count() > 0;
         let mut effort = Effort::new(alone, whole, locked, deadline);
         effort.reserves = self.running_block.as_ref().is_some_and(|running| running.reserves);
+        if !alone {
+            self.state.acted.set(false);
+        }
         if let Action::Plan(plan) = &compiled.action {
             effort.reading =
                 if alone { self.reading_alone(plan) } else { self.reading_in_block(plan, &target) };
@@ -134,6 +137,9 @@ impl<E: Engine> Session<E> {
         let said = self.state.said();
         let result = loop {
             let compiled = fresh.as_ref().unwrap_or(compiled);
+            if !alone {
+                self.state.drawn.borrow_mut().begin_statement(self.transaction.record.drawn);
+            }
             self.transaction.wants_snapshot = effort.wants_snapshot();
             let begun = match effort.reading {
                 Reading::Snapshot if !alone => self.move_to_snapshot(&mut effort),
@@ -172,9 +178,10 @@ impl<E: Engine> Session<E> {
         if let Action::Plan(plan) = &compiled.action {
             if !alone {
                 if let Err(error) = &result {
-                    self.note_failed_in_block(plan, error);
+                    self.note_failed_in_block(plan, &effort, error);
                 }
-                self.note_query(compiled, params, &effort, result.is_ok());
+                let told = matches!(target, Target::Explain(_)) || self.state.has_told(said);
+                self.record((compiled, plan), params, &effort, (&result, told));
             } else if effort.reading.may_change() {
                 Self::note_reading(plan, &effort, result.is_ok());
             }
@@ -207,7 +214,7 @@ impl<E: Engine> Session<E> {
             self.lock_table(table, Mode::ShareRowExclusive, effort.deadline)?;
         }
         match effort.reading {
-            Reading::AsBegun => self.ensure_begun()?,
+            Reading::AsBegun => self.begin_to_write()?,
             Reading::Watched | Reading::Snapshot | Reading::Nothing => self.begin_to_read()?,
         }
         if let Some(tables) = &effort.bars {
@@ -262,7 +269,7 @@ impl<E: Engine> Session<E> {
         self.activity.run(compiled.number);
         let columns = compiled.columns.as_deref().unwrap_or_default();
         let shown = self.begin_shown(plan, effort);
-        let ran = match self.wants_digest(effort) {
+        let ran = match self.wants_digest(plan, effort) {
             false => self.execute_plan(plan, columns, params, effort, target),
             true => self.execute_digested(plan, columns, params, effort, target),
         };
@@ -348,7 +355,7 @@ impl<E: Engine> Session<E> {
         effort: &mut Effort,
         target: &mut Target<'_>,
     ) -> Result<u64> {
-        let mut digest = Digest::new(&self.blocks.key, None);
+        let mut digest = Digest::new(&self.blocks.key, None, self.most_digested(effort));
         let result = match target {
             Target::Sink(sink) => {
                 let mut sink = Digested { to: &mut **sink, digest: &mut digest };

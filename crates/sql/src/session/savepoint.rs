@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub(super) struct Mark {
     pub(super) name: String,
     pub(super) engine: Option<Savepoint>,
+    /// Its number among the steps that the block has recorded.
+    pub(super) step: usize,
     pub(super) settings: usize,
     pub(super) constraints: ConstraintModes,
     pub(super) catalog: Arc<Catalog>,
@@ -70,6 +72,7 @@ impl<E: Engine> Session<E> {
         let mark = Mark {
             name,
             engine,
+            step: self.transaction.record.add_savepoint(),
             settings: self.state.settings.borrow().mark(),
             constraints: self.constraints.clone(),
             catalog: self.state.catalog.clone(),
@@ -113,7 +116,8 @@ impl<E: Engine> Session<E> {
     }
 
     fn return_to(&mut self, number: usize) -> Result<()> {
-        self.transaction.queries.check_kept()?;
+        self.transaction.record.check_kept()?;
+        self.transaction.record.end_whole();
         self.transaction.savepoints.truncate(number + 1);
         let mark = &self.transaction.savepoints[number];
         let (added, gone) = (mark.added, mark.gone);
@@ -124,11 +128,7 @@ impl<E: Engine> Session<E> {
             (mark.catalog.clone(), mark.created, mark.dropped, mark.changed);
         if let (Some(worker), Some(savepoint)) = (self.worker.as_mut(), engine) {
             worker.rollback_to(savepoint).map_err(|error| match error {
-                scaledb_base::Error::TransactionEnded => SqlError::new(
-                    SqlState::SERIALIZATION_FAILURE,
-                    "a conflict with another transaction has ended this one",
-                )
-                .hint("Roll back and run the whole transaction again."),
+                scaledb_base::Error::TransactionEnded => crate::error::ended_by_conflict(),
                 other => crate::error::plain(other),
             })?;
         }

@@ -125,6 +125,7 @@ const KNOWN: &[Known] = &[
     known("plpgsql.variable_conflict", "error", Takes::OneOf(&["error", "use_variable", "use_column"])),
     known("quote_all_identifiers", "off", Takes::Bool),
     known("random_page_cost", "4", Takes::Anything),
+    known("repeat_blocks", "on", Takes::Bool),
     known("role", "none", Takes::Anything),
     known("row_security", "on", Takes::Bool),
     known("search_path", "\"$user\", public", Takes::Anything),
@@ -152,7 +153,7 @@ const EFFECTIVE: &[&str] = &[
     "standard_conforming_strings", "timezone", "bytea_output", "check_function_bodies", "client_min_messages",
     "default_transaction_isolation", "extra_float_digits", IDLE_IN_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, "log_min_duration_statement", "log_statement",
     "plpgsql.check_asserts", "plpgsql.extra_errors", "plpgsql.extra_warnings", "plpgsql.variable_conflict",
-    "role", "row_security", "search_path", STATEMENT_TIMEOUT, "synchronous_commit", "temp_file_limit", "track_statements",
+    "repeat_blocks", "role", "row_security", "search_path", STATEMENT_TIMEOUT, "synchronous_commit", "temp_file_limit", "track_statements",
     "transaction_deferrable", "transaction_isolation", "transaction_read_only", "work_mem",
 ];
 

@@ -1,6 +1,7 @@
 //! What a session is, apart from its transaction: names, settings, the catalog that it works with.
 
 mod domains;
+mod drawn;
 mod facts;
 mod host;
 mod locks;
@@ -11,6 +12,7 @@ mod sequences;
 mod tables;
 mod used;
 
+use self::drawn::Drawn;
 use super::settings::Settings;
 use crate::api::{Notice, Severity};
 use crate::compiled::Held;
@@ -83,6 +85,10 @@ pub(crate) struct SessionState<E: Engine> {
     keys: RefCell<HashMap<u32, Keys>>,
     /// The last values that this session took of sequences.
     currents: RefCell<HashMap<u32, i64>>,
+    /// Values of sequences that the steps of the block at hand have taken.
+    pub(crate) drawn: RefCell<Drawn>,
+    /// The statement at hand has done something that is not undone with its transaction.
+    pub(crate) acted: Cell<bool>,
     /// The modes of the transaction of the statement at hand.
     pub(super) modes: Cell<Modes>,
     last: Cell<Option<u32>>,
@@ -149,6 +155,8 @@ impl<E: Engine> SessionState<E> {
             tables: RefCell::new(HashMap::new()),
             keys: RefCell::new(HashMap::new()),
             currents: RefCell::new(HashMap::new()),
+            drawn: RefCell::default(),
+            acted: Cell::new(false),
             modes: Cell::default(),
             last: Cell::new(None),
             running: Cell::new(0),
@@ -244,6 +252,11 @@ impl<E: Engine> SessionState<E> {
     /// How much the statement at hand has told the client, and those who listen.
     pub(crate) fn said(&self) -> Said {
         Said { notices: self.notices.borrow().len(), pending: self.pending.borrow().mark() }
+    }
+
+    /// Whether the client was told anything since.
+    pub(crate) fn has_told(&self, said: Said) -> bool {
+        self.notices.borrow().len() > said.notices
     }
 
     /// Takes back what was told since: it will be told again.

@@ -5,13 +5,15 @@
 //! hands: it then reads what is there now. See `docs/internals/locks.md`.
 
 use super::Session;
+use super::block_repeat::Repeats;
 use super::digest::Digest;
 use super::long_read::{PATIENCE, Reading};
 use super::run::Target;
 use crate::api::Tag as Done;
 use crate::exec::lock::GivenUp;
+use crate::exec::long_read::MUCH;
 use crate::patience::{
-    ADVISORY_WAITS, DEADLOCK_ATTEMPTS, STATEMENT_ATTEMPTS, STATEMENT_PATIENCE, sleep_before,
+    ADVISORY_WAITS, DEADLOCK_ATTEMPTS, PRESENT_ATTEMPTS, STATEMENT_ATTEMPTS, STATEMENT_PATIENCE, sleep_before,
 };
 use scaledb_catalog::Relation;
 use scaledb_engine::{Engine, ReadMark, Worker};
@@ -50,6 +52,10 @@ pub(super) struct Effort {
     pub(super) touched: u64,
     /// Whether a run was given up because it has read much.
     pub(super) reads_much: bool,
+    /// It is a step of a block that is run again.
+    pub(super) is_step: bool,
+    /// Runs of the block that it is part of, up to it.
+    repeats_of_block: Repeats,
     /// The digest of the rows of the last run, if it was made.
     pub(super) digest: Option<Digest>,
     /// When the first run had failed.
@@ -76,6 +82,8 @@ impl Effort {
             held: false,
             touched: 0,
             reads_much: false,
+            is_step: false,
+            repeats_of_block: Repeats::default(),
             digest: None,
             since: None,
             attempts: 0,
@@ -110,18 +118,31 @@ impl<E: Engine> Session<E> {
         target: &mut Target<'_>,
     ) -> Result<()> {
         let result = self.prepare_again(error, effort, target);
-        if result.is_err() && effort.alone {
-            self.rollback();
+        match result {
+            Err(error) if effort.alone => {
+                self.rollback();
+                Err(error)
+            }
+            Err(error) if !effort.is_step && !effort.whole && self.may_repeat(&error) && target.rewind() => {
+                self.repeat_block(error, &mut effort.repeats_of_block, false)?;
+                effort.repeats = true;
+                self.state.owner.borrow_mut().repeat();
+                Ok(())
+            }
+            result => result,
         }
-        result
     }
 
     fn prepare_again(&mut self, error: SqlError, effort: &mut Effort, target: &mut Target<'_>) -> Result<()> {
         let given_up = effort.given_up.take();
         let conflict = effort.whole && error.code() == SqlState::SERIALIZATION_FAILURE;
+        // one that reads few rows gets through in the present, where no snapshot has to be waited for
+        let few =
+            effort.touched < MUCH && effort.attempts + effort.repeats_of_block.attempts < PRESENT_ATTEMPTS;
         let moves = !effort.alone
             && effort.reading == Reading::Watched
-            && error.code() == SqlState::SERIALIZATION_FAILURE;
+            && error.code() == SqlState::SERIALIZATION_FAILURE
+            && !(few && (effort.whole || self.may_repeat(&error)));
         if given_up == Some(GivenUp::ReadsMuch) || moves {
             return self.go_on_in_snapshot(error, effort, target);
         }
@@ -146,8 +167,9 @@ impl<E: Engine> Session<E> {
             Some(GivenUp::Keeps(tag, mode)) => self.wait_between(tag, mode, true, effort)?,
             Some(GivenUp::Changed | GivenUp::ReadsMuch) => {}
             None => {
-                effort.reserves = true;
-                if effort.reading == Reading::Watched {
+                // who leaves a transaction open is not to keep others waiting
+                effort.reserves |= effort.alone;
+                if effort.alone && effort.reading == Reading::Watched {
                     effort.reading = Reading::Snapshot;
                 }
                 self.state.shared.retries.fetch_add(1, Ordering::Relaxed); // a statistic
@@ -313,6 +335,7 @@ impl<E: Engine> Session<E> {
         use crate::exec::context::Host;
         self.need_block("LOCK TABLE")?;
         self.leave_snapshot()?;
+        self.transaction.record.keeps_locks = true;
         if mode > Mode::RowExclusive && self.transaction.is_read_only() {
             let what = "cannot execute LOCK TABLE in a read-only transaction";
             return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));

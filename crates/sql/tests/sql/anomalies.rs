@@ -1,7 +1,7 @@
 //! Two or three sessions in turns, statement by statement: every schedule that is not serializable is refused, and
 //! those who are left agree on one order. More of them are in `isolation.rs`; many at once in `appends.rs`.
 
-use crate::common::{acc, code, ok, run, session, text};
+use crate::common::{acc, code, hears_of_conflicts, ok, run, session, text};
 use scaledb_acc::Acc;
 use scaledb_sql::Session;
 
@@ -20,6 +20,7 @@ fn three(setup: &str) -> (Session<Acc>, Session<Acc>, Session<Acc>) {
     let db = acc();
     let mut all = (session(&db), session(&db), session(&db));
     ok(&mut all.0, setup);
+    [&mut all.0, &mut all.1, &mut all.2].into_iter().for_each(hears_of_conflicts);
     all
 }
 

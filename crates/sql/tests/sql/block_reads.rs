@@ -1,6 +1,6 @@
 //! Transaction blocks that query beside others that change what they read: they go on in a snapshot until they write.
 
-use crate::common::{Rows, code, ok, run, session, text};
+use crate::common::{Rows, code, hears_of_conflicts, ok, run, session, text};
 use scaledb_engine::{Engine, SerializationPoint};
 use scaledb_sql::{Column, CopyInfo, Database, RowSink, Session, Tag};
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -309,6 +309,8 @@ fn queries_before_are_of_the_snapshot<E: Engine>(db: Database<E>) {
 /// A block that has only queried commits, or at least the next one does.
 fn the_commit_of_queries_is_no_conflict<E: Engine>(db: Database<E>) {
     let (mut a, mut b) = (filled(&db), session(&db));
+    hears_of_conflicts(&mut a);
+    hears_of_conflicts(&mut b);
     let change = "update t set n = n + 1 where id = 7; update t set n = n - 1 where id = 8";
     // one query has its place where it was compared
     for _ in 0..3 {

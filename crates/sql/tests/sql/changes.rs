@@ -1,6 +1,6 @@
 //! Changes of definitions beside other transactions, and read-only transactions beside writers.
 
-use crate::common::{code, ok, run, session, text};
+use crate::common::{code, hears_of_conflicts, ok, run, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,6 +9,8 @@ use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// seen, followed by a row that it has, has no place in any order.
 fn what_statements_are_compiled_from_is_validated<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
+    hears_of_conflicts(a);
+    hears_of_conflicts(b);
     ok(a, "create table u (id int primary key, n int default 1); create table log (id serial primary key)");
     ok(
         a,
@@ -525,6 +527,9 @@ fn indexes_come_and_go_without_a_copy<E: Engine>(db: Database<E>) {
 /// What a transaction has written before an index came or went goes with it, or not at all; a snapshot goes on.
 fn transactions_beside_a_change_of_indexes<E: Engine>(db: Database<E>) {
     let (a, b, c) = (&mut session(&db), &mut session(&db), &mut session(&db));
+    hears_of_conflicts(a);
+    hears_of_conflicts(b);
+    hears_of_conflicts(c);
     ok(
         a,
         "create table t (id int primary key, a int); insert into t select i, i from generate_series(1, 3000) i",

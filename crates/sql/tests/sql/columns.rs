@@ -1,6 +1,6 @@
 //! Columns that come and go without a change of the rows.
 
-use crate::common::{code, ok, run, session, text};
+use crate::common::{code, hears_of_conflicts, ok, run, session, text};
 use scaledb_acc::{Acc, Config, Durability};
 use scaledb_engine::Engine;
 use scaledb_log::LogOptions;
@@ -59,6 +59,8 @@ fn a_column_comes_and_goes_without_a_copy<E: Engine>(db: Database<E>) {
 /// Transactions that have begun with other columns do not commit, and statements that are prepared find the new ones.
 fn who_has_other_columns_begins_anew<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
+    hears_of_conflicts(a);
+    hears_of_conflicts(b);
     ok(a, "create table t (id int primary key, n int); insert into t values (1, 1), (2, 2)");
     ok(b, "prepare p as insert into t values ($1, $2); execute p (3, 3)");
     ok(b, "begin; update t set n = 10 where id = 1");

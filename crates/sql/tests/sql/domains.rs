@@ -1,7 +1,7 @@
 //! Domains beside other transactions, after a restart, and as texts name them. What statements answer otherwise is in
 //! `slt/domains.sql`.
 
-use crate::common::{code, failure, ok, run, session, text};
+use crate::common::{code, failure, hears_of_conflicts, ok, run, session, text};
 use scaledb_acc::{Acc, Config, Durability};
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Session};
@@ -16,6 +16,8 @@ const POS: &str = "create domain pos int check (value > 0); \
 /// A transaction whose plans, or whose routines, have made values by what the domain demanded before does not commit.
 fn a_writer_by_the_old_domain_does_not_commit<E: Engine>(db: Database<E>) {
     let (mut a, mut b) = (session(&db), session(&db));
+    hears_of_conflicts(&mut a);
+    hears_of_conflicts(&mut b);
     ok(&mut a, POS);
     ok(&mut a, "create table log (p int); create table into_t (p pos)");
     ok(

@@ -1,6 +1,6 @@
 //! Generated columns, where more than one session, the disk, or another way to write is part of it.
 
-use crate::common::{code, failure, ok, run, session, text};
+use crate::common::{code, failure, hears_of_conflicts, ok, run, session, text};
 use scaledb_acc::{Acc, Config, Durability};
 use scaledb_engine::Engine;
 use scaledb_log::LogOptions;
@@ -31,6 +31,8 @@ fn copies_leave_them_out<E: Engine>(db: Database<E>) {
 /// What is prepared before a column comes, and what has begun, does not write rows without it.
 fn who_does_not_know_it_begins_anew<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
+    hears_of_conflicts(a);
+    hears_of_conflicts(b);
     ok(a, "create table t (id int primary key, n int); insert into t values (1, 1), (2, 2)");
     ok(b, "prepare i as insert into t values ($1, $2); prepare u as update t set n = $2 where id = $1");
     ok(b, "execute i (3, 3)");

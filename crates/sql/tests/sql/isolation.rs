@@ -1,6 +1,6 @@
 //! Two or three sessions in turns: what must not happen, and which of them hears of it.
 
-use crate::common::{code, failure, ok, session, text};
+use crate::common::{code, failure, hears_of_conflicts, ok, session, text};
 use scaledb_engine::{Engine, SerializationPoint};
 use scaledb_sql::Database;
 
@@ -45,6 +45,8 @@ fn line_of(error: &scaledb_types::SqlError, words: &str) -> String {
 
 fn a_conflict_names_both_statements<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
+    hears_of_conflicts(a);
+    hears_of_conflicts(b);
     ok(a, "create table t (id int primary key, kind int); create index by_kind on t (kind)");
     ok(a, "create table u (id int primary key); insert into t values (1, 1), (2, 1)");
     // a row, in a transaction of several statements
@@ -126,6 +128,8 @@ fn a_read_only_transaction_sees_one_state<E: Engine>(db: Database<E>) {
 
 fn two_upserts_of_a_new_key_do_not_both_insert<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
+    hears_of_conflicts(a);
+    hears_of_conflicts(b);
     ok(a, "create table t (id int primary key, n int)");
     let upsert = "insert into t values (1, 1) on conflict (id) do update set n = t.n + 1";
     ok(a, "begin");
@@ -237,6 +241,8 @@ fn statements_alone_are_run_again_after_a_conflict<E: Engine>(db: Database<E>) {
 
 fn a_write_to_a_table_that_is_being_changed_is_not_lost<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
+    hears_of_conflicts(a);
+    hears_of_conflicts(b);
     ok(a, "create table t (id int primary key, n int); insert into t values (1, 1)");
     ok(b, "begin; insert into t values (2, 2)");
     ok(a, "create index t_n on t (n)");

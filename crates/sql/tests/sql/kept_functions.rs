@@ -1,7 +1,7 @@
 //! Functions of one's own in CHECK constraints, generated columns, indexes and domains, beside what changes them. What
 //! they answer is in `slt/kept_functions.sql`.
 
-use crate::common::{code, ok, opened, session, text};
+use crate::common::{code, hears_of_conflicts, ok, opened, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
 use scaledb_verify::disk::SimDisk;
@@ -20,6 +20,8 @@ const TABLES: &str = "create function pos(int) returns boolean immutable languag
 /// Nothing is written by what a function was, once it is something else.
 fn what_was_written_by_a_function_that_has_changed_does_not_commit<E: Engine>(db: Database<E>) {
     let (mut a, mut b) = (session(&db), session(&db));
+    hears_of_conflicts(&mut a);
+    hears_of_conflicts(&mut b);
     ok(&mut a, TABLES);
     let writes = [
         "insert into checked values (1)",

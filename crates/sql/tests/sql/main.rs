@@ -7,6 +7,7 @@ mod anomalies;
 mod appends;
 mod basics;
 mod block_reads;
+mod block_repeats;
 mod changes;
 mod columns;
 mod databases;

@@ -1,7 +1,7 @@
 //! MERGE beside what its answers alone do not show: how it is prepared and explained, other sessions, and bounds.
 
 use crate::common::steps::Client;
-use crate::common::{code, failure, ok, run, session, text};
+use crate::common::{code, failure, hears_of_conflicts, ok, run, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Executed};
 use scaledb_sync::thread;
@@ -82,6 +82,8 @@ fn sessions_that_merge_the_same_keys_lose_nothing<E: Engine>(db: Database<E>) {
 
 fn a_key_that_another_inserts_meanwhile_is_a_conflict<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
+    hears_of_conflicts(a);
+    hears_of_conflicts(b);
     ok(a, "create table t (id int primary key, v int)");
     let merge = UPSERT.replace("$1", "7").replace("$2", "1");
     ok(a, "begin");

@@ -1,6 +1,6 @@
 //! Indexes of some rows, where more than one session, the planner or the disk is part of it.
 
-use crate::common::{code, failure, ok, run, session, text};
+use crate::common::{code, failure, hears_of_conflicts, ok, run, session, text};
 use scaledb_acc::{Acc, Config, Durability};
 use scaledb_engine::Engine;
 use scaledb_log::LogOptions;
@@ -148,6 +148,8 @@ fn the_planner_takes_it_where_conditions_imply_its_own<E: Engine>(db: Database<E
 /// An index that comes while others write, and goes again: no row is lost to it, and none is kept out.
 fn it_comes_and_goes_beside_others<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
+    hears_of_conflicts(a);
+    hears_of_conflicts(b);
     ok(a, "create table t (id int primary key, k int, live bool default true)");
     ok(a, "insert into t select i, i, i % 2 = 0 from generate_series(1, 300) i");
     ok(b, "begin; update t set k = 4 where id = 2");

@@ -1,7 +1,7 @@
 //! Polymorphic and VARIADIC functions, and those that return records, beside others, prepared, and after a restart.
 //! What they answer is in `slt/polymorphic.sql`.
 
-use crate::common::{code, ok, opened, session, text};
+use crate::common::{code, hears_of_conflicts, ok, opened, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
 use scaledb_verify::disk::SimDisk;
@@ -40,6 +40,8 @@ fn each_call_has_types_of_its_own<E: Engine>(db: Database<E>) {
 /// A transaction that has called a function does not commit once the function is another one.
 fn a_changed_function_is_noticed<E: Engine>(db: Database<E>) {
     let (mut a, mut b) = (session(&db), session(&db));
+    hears_of_conflicts(&mut a);
+    hears_of_conflicts(&mut b);
     ok(&mut a, FUNCTIONS);
     ok(&mut a, "create table t (v text)");
     for call in ["named(1)", "total(2, 3)::text", "(select b from rec(1) as t(a int, b text))"] {

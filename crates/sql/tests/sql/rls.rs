@@ -1,6 +1,6 @@
 //! Row-level security: how secured tables are read, and what a commit compares of policies.
 
-use crate::common::{code, failure, ok, session, text};
+use crate::common::{code, failure, hears_of_conflicts, ok, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Session};
 
@@ -59,6 +59,8 @@ fn indexes_find_rows_of_secured_tables<E: Engine>(db: Database<E>) {
 /// A policy that changes beside a transaction makes it fail; it is never passed by.
 fn a_transaction_does_not_commit_beside_a_change_of_a_policy<E: Engine>(db: Database<E>) {
     let (mut owner, mut ann) = with_tenants(&db);
+    hears_of_conflicts(&mut owner);
+    hears_of_conflicts(&mut ann);
     ok(
         &mut owner,
         "create table log (n bigint); grant all on log to ann; create role bob login; grant all on t to bob",

@@ -1,7 +1,7 @@
 //! Sessions of several roles beside each other: what one may do changes while another works, and what a commit
 //! compares.
 
-use crate::common::{code, failure, ok, run, session, text};
+use crate::common::{code, failure, hears_of_conflicts, ok, run, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Session};
 
@@ -94,6 +94,8 @@ fn passwords_are_not_shown<E: Engine>(db: Database<E>) {
 /// What a statement was allowed to do belongs to what its commit compares.
 fn a_transaction_does_not_commit_beside_a_change_of_what_it_may<E: Engine>(db: Database<E>) {
     let (mut owner, mut ann) = with_ann(&db);
+    hears_of_conflicts(&mut owner);
+    hears_of_conflicts(&mut ann);
     ok(&mut owner, "grant insert on t to ann; create table secrets (x int); create role readers");
     ok(&mut owner, "grant select on t to readers");
     let changes = [

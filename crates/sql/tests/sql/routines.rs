@@ -2,7 +2,7 @@
 //! answer is in `slt/functions.sql` and `slt/triggers.sql`.
 
 use crate::common::steps::Client;
-use crate::common::{code, failure, ok, opened, run, session, text};
+use crate::common::{code, failure, hears_of_conflicts, ok, opened, run, session, text};
 use proptest::prelude::*;
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Step};
@@ -142,6 +142,8 @@ fn what_a_function_has_read_is_validated<E: Engine>(db: Database<E>) {
 fn definitions_are_validated<E: Engine>(db: Database<E>) {
     accounts(&db);
     let (mut a, mut b) = (session(&db), session(&db));
+    hears_of_conflicts(&mut a);
+    hears_of_conflicts(&mut b);
     ok(&mut b, "create function rate(i int) returns int language sql as 'select i * 2'");
     ok(&mut b, "create schema s");
     for change in [

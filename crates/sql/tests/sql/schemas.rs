@@ -1,6 +1,6 @@
 //! Schemas beside other transactions and after a restart. What statements answer otherwise is in `slt/schemas.sql`.
 
-use crate::common::{code, failure, ok, opened, run, session, text};
+use crate::common::{code, failure, hears_of_conflicts, ok, opened, run, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
 use scaledb_verify::disk::SimDisk;
@@ -12,6 +12,8 @@ const TWO: &str = "create schema app; create table public.t (n int); insert into
 /// was not there when the transaction began, would have been found instead.
 fn a_name_means_something_else_since<E: Engine>(db: Database<E>) {
     let (mut a, mut b) = (session(&db), session(&db));
+    hears_of_conflicts(&mut a);
+    hears_of_conflicts(&mut b);
     ok(&mut a, TWO);
     for comes in
         ["create table app.t (n int)", "create view app.t as select 7 as n", "alter table app.s rename to t"]
@@ -154,6 +156,8 @@ fn each_user_has_a_schema<E: Engine>(db: Database<E>) {
 /// What a transaction has found not to be there belongs to what its commit compares, too.
 fn what_was_not_there_is_validated<E: Engine>(db: Database<E>) {
     let (mut a, mut b) = (session(&db), session(&db));
+    hears_of_conflicts(&mut a);
+    hears_of_conflicts(&mut b);
     ok(&mut a, "create table log (what text)");
     for (reads, comes, goes) in [
         ("select to_regnamespace('late') is null", "create schema late", "drop schema late"),

@@ -1,6 +1,6 @@
 //! What was run, how long it took, and what was done with tables: the views of it.
 
-use crate::common::{self, Rows, code, ok, run, text};
+use crate::common::{self, Rows, code, hears_of_conflicts, ok, run, text};
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Session};
 
@@ -165,6 +165,8 @@ fn tables_and_indexes_count_rows_and_scans<E: Engine>(db: Database<E>) {
 
 fn conflicts_are_counted_by_table_and_key<E: Engine>(db: Database<E>) {
     let (one, two) = (&mut session(&db), &mut session(&db));
+    hears_of_conflicts(one);
+    hears_of_conflicts(two);
     ok(one, "create table hot (id int primary key, n int); insert into hot values (1, 0), (2, 0)");
     for _ in 0..3 {
         for s in [&mut *one, &mut *two] {

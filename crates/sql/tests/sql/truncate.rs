@@ -1,6 +1,6 @@
 //! TRUNCATE of tables that are large enough to be replaced: what it leaves, how it is taken back, and who is beside it.
 
-use crate::common::{code, ok, run, session, text};
+use crate::common::{code, hears_of_conflicts, ok, run, session, text};
 use scaledb_acc::Acc;
 use scaledb_cicada::Cicada;
 use scaledb_engine::Engine;
@@ -66,6 +66,8 @@ fn it_is_taken_back<E: Engine>(db: Database<E>) {
 /// No row is left of those that were acknowledged before it, and none is lost of those behind it.
 fn writers_beside_it_come_before_or_after<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
+    hears_of_conflicts(a);
+    hears_of_conflicts(b);
     fill(a);
     // it has written: either of the two must go
     ok(b, "begin; insert into p (n, u) values (1, 1000)");

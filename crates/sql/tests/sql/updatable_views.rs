@@ -1,7 +1,7 @@
 //! Writing through views beside changes of them, after a restart, and messages. What statements answer otherwise is in
 //! `slt/updatable_views.sql`, `slt/view_triggers.sql` and `slt/updatable_views_privileges.sql`.
 
-use crate::common::{code, failure, ok, run, session, text};
+use crate::common::{code, failure, hears_of_conflicts, ok, run, session, text};
 use scaledb_acc::{Acc, Config, Durability};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
@@ -34,6 +34,7 @@ fn a_view_that_changes_beside_a_write_ends_it<E: Engine>(db: Database<E>) {
         "drop view v",
     ] {
         let (a, b) = (&mut session(&db), &mut session(&db));
+        hears_of_conflicts(a);
         ok(a, "begin");
         let write = match change.starts_with("drop trigger") {
             true => "insert into v values (3, 3)",

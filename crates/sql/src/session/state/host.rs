@@ -64,6 +64,7 @@ impl<E: Engine> Host for SessionState<E> {
                 }
             }
             "set_config" => {
+                self.act();
                 let (Some(name), local) = (text(0), args[2].is_true()) else { return Ok(Value::Null) };
                 for setting in ["role", "session_authorization"] {
                     if name.eq_ignore_ascii_case(setting) {
@@ -99,10 +100,12 @@ impl<E: Engine> Host for SessionState<E> {
             }
             "pg_postmaster_start_time" | "pg_conf_load_time" => Ok(Value::Timestamptz(self.shared.opened_at)),
             "scaledb_stat_statements_reset" => {
+                self.act();
                 self.shared.collected.reset();
                 Ok(Value::text(""))
             }
             "pg_notify" => {
+                self.act();
                 self.notify(text(0).unwrap_or_default(), text(1).unwrap_or_default())?;
                 Ok(Value::text(""))
             }
@@ -113,12 +116,16 @@ impl<E: Engine> Host for SessionState<E> {
             }
             "random" => {
                 let number = match &mut *self.random.borrow_mut() {
-                    Some(seeded) => seeded.next_value(),
+                    Some(seeded) => {
+                        self.act();
+                        seeded.next_value()
+                    }
                     None => scaledb_types::func::random(),
                 };
                 Ok(Value::Float8(number))
             }
             "setseed" => {
+                self.act();
                 let Some(Value::Float8(seed)) = args.first() else { return Ok(Value::Null) };
                 if !(-1.0..=1.0).contains(seed) {
                     let what = format!("setseed parameter {seed} is out of allowed range [-1,1]");
@@ -139,6 +146,7 @@ impl<E: Engine> Host for SessionState<E> {
             "pg_notification_queue_usage" => Ok(Value::Float8(self.database.hub.usage())),
             "pg_backend_pid" => Ok(Value::Int4(self.id as i32)),
             "pg_cancel_backend" | "pg_terminate_backend" | "pg_reload_conf" => {
+                self.act();
                 self.ask_server(function.name, args.first())
             }
             _ => {
@@ -212,12 +220,14 @@ impl<E: Engine> Host for SessionState<E> {
     }
 
     fn keep_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {
+        self.act();
         let mut owner = self.owner.borrow_mut();
         self.need_room(&self.kept_memory, owner.kept())?;
         owner.try_keep(tag, mode).map_err(crate::error::lock_not_taken)
     }
 
     fn give_lock_back(&self, tag: Tag, mode: Mode) -> bool {
+        self.act();
         let mut owner = self.owner.borrow_mut();
         let given = owner.give_back(tag, mode);
         give_room(&self.kept_memory, owner.kept());
@@ -225,11 +235,16 @@ impl<E: Engine> Host for SessionState<E> {
     }
 
     fn give_locks_back(&self) {
+        self.act();
         self.give_all_locks_back();
     }
 
     fn owner(&self) -> &RefCell<Owner> {
         &self.owner
+    }
+
+    fn act(&self) {
+        self.acted.set(true);
     }
 
     fn note_wait(&self) {

@@ -76,7 +76,9 @@ impl<E: Engine> SessionState<E> {
         }
         match name {
             "nextval" => {
-                let value = self.shared.next_value(&desc)?;
+                let taken_before = self.drawn.borrow().next(desc.oid);
+                let value = taken_before.map_or_else(|| self.shared.next_value(&desc), Ok)?;
+                self.drawn.borrow_mut().add(desc.oid, value);
                 self.currents.borrow_mut().insert(desc.oid, value);
                 self.last.set(Some(desc.oid));
                 Ok(Value::Int8(value))
@@ -91,6 +93,7 @@ impl<E: Engine> SessionState<E> {
             _ => {
                 let Some(value) = args.get(1).and_then(Value::as_i64) else { return Ok(Value::Null) };
                 let called = args.get(2).is_none_or(Value::is_true);
+                self.acted.set(true);
                 self.shared.set_value(&desc, value, called)?;
                 if called {
                     self.currents.borrow_mut().insert(desc.oid, value);

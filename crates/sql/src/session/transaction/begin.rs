@@ -8,12 +8,22 @@ use std::cell::Cell;
 use std::time::Instant;
 
 impl<E: Engine> Session<E> {
+    /// Begins the engine's transaction, unless it runs, for something that cannot be done again.
+    ///
+    /// # Errors
+    /// As of [`Session::begin_to_write`].
+    #[inline]
+    pub(in crate::session) fn ensure_begun(&mut self) -> Result<()> {
+        self.transaction.record.end_whole();
+        self.begin_to_write()
+    }
+
     /// Begins the engine's transaction, unless it runs, for something else than a query: it reads the present.
     ///
     /// # Errors
     /// It has not begun; 40001: the transaction has read a snapshot until now, and that is past.
     #[inline]
-    pub(in crate::session) fn ensure_begun(&mut self) -> Result<()> {
+    pub(in crate::session) fn begin_to_write(&mut self) -> Result<()> {
         self.leave_snapshot()?;
         self.begin_to_read()
     }
@@ -23,7 +33,7 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// It has not begun; 40001: it cannot go on.
     pub(in crate::session) fn begin_to_read(&mut self) -> Result<()> {
-        self.transaction.queries.check_kept()?;
+        self.transaction.record.check_kept()?;
         self.state.modes.set(self.transaction.effective_modes());
         if self.transaction.has_begun() {
             return Ok(());

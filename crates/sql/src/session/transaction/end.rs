@@ -81,7 +81,7 @@ impl<E: Engine> Session<E> {
     }
 
     pub(in crate::session) fn finish_but_locks(&mut self) {
-        self.end_queries();
+        self.end_record();
         let transaction = &mut self.transaction;
         transaction.block = Block::None;
         transaction.modes = Modes::default();

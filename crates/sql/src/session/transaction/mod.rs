@@ -8,7 +8,7 @@ mod deferred;
 mod end;
 
 use super::Session;
-use super::block_read::Queries;
+use super::record::Record;
 use super::savepoint::Mark;
 use super::settings::Settings;
 use crate::api::Status;
@@ -68,8 +68,8 @@ pub(super) struct Transaction {
     pub(super) wants_snapshot: Option<Duration>,
     /// What it has read when its first query had ended and was compared, as long as that is all.
     pub(super) checked: Option<ReadMark>,
-    /// Its queries, as long as what it reads may change.
-    pub(super) queries: Queries,
+    /// What it has run, as long as that may be run again.
+    pub(super) record: Record,
     /// Commits of others before it began, where they are counted.
     pub(super) commits: u64,
     /// Tables that it has used: oid, the engine's table, and the last statement that did.

@@ -113,6 +113,11 @@ pub(crate) fn run<E: Engine>(session: &mut Session<E>, sql: &str) -> Result<Rows
     Ok(rows)
 }
 
+/// The client hears of each conflict of its blocks: the session does not run them again.
+pub(crate) fn hears_of_conflicts<E: Engine>(session: &mut Session<E>) {
+    ok(session, "set repeat_blocks = off");
+}
+
 /// Runs what must succeed.
 pub(crate) fn ok<E: Engine>(session: &mut Session<E>, sql: &str) -> Rows {
     run(session, sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"))
