@@ -298,13 +298,16 @@ impl Binder<'_> {
     /// Whether an argument is a parameter of type void: JDBC stands one for each result of a function that it calls,
     /// and they are no arguments.
     pub(super) fn is_void(&self, arg: &FunctionArg) -> bool {
-        let Ok(Ast::Value(ast::ValueWithSpan { value: ast::Value::Placeholder(name), .. })) = plain_arg(arg)
-        else {
-            return false;
+        plain_arg(arg).is_ok_and(|ast| self.void_parameter(ast).is_some())
+    }
+
+    /// Which parameter an expression is, from 0, if it is one of type void.
+    pub(super) fn void_parameter(&self, ast: &Ast) -> Option<usize> {
+        let Ast::Value(ast::ValueWithSpan { value: ast::Value::Placeholder(name), .. }) = ast else {
+            return None;
         };
-        let number = name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
-        let declared = number.and_then(|number| self.params.get(number.checked_sub(1)?).copied().flatten());
-        declared.is_some_and(|ty| ty.base == Base::Void)
+        let number = name.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)?;
+        self.params.get(number)?.is_some_and(|ty| ty.base == Base::Void).then_some(number)
     }
 
     /// An argument without a name.

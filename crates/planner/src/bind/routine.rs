@@ -516,6 +516,15 @@ impl Binder<'_> {
             FunctionArguments::List(list) => list.args.as_slice(),
             _ => &[],
         };
+        // what JDBC calls void is an argument here: a procedure has one for each result, too
+        for arg in list {
+            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(ast))
+            | FunctionArg::Named { arg: FunctionArgExpr::Expr(ast), .. } = arg
+                && let Some(number) = self.void_parameter(ast)
+            {
+                self.params[number] = None;
+            }
+        }
         if let Some(found) = self.routine_call(&function.name, list, RoutineKind::Procedure, false)? {
             return Ok(found);
         }
@@ -524,8 +533,16 @@ impl Binder<'_> {
         let (schema, name) = split(&function.name)?;
         let shown = super::names::shown(schema.as_deref(), &name);
         let of_system = schema.as_deref().is_none_or(|schema| schema == "pg_catalog");
-        if of_system && given.named.is_empty() && self.call_typed(&name, given.placed).is_ok() {
-            let what = format!("{name}({}) is not a procedure", types.join(", "));
+        // a call of a procedure has arguments for what is returned, too, so it may be a function's with OUT parameters
+        let given_all = |desc: &Arc<RoutineDesc>| {
+            let mut modes = desc.parameters.iter().map(|parameter| parameter.mode);
+            desc.kind == RoutineKind::Function
+                && desc.parameters.len() == types.len()
+                && modes.any(|mode| mode == ParameterMode::Out)
+        };
+        let function = self.routines(schema.as_deref(), &name).into_iter().any(|(_, desc)| given_all(&desc));
+        if function || of_system && given.named.is_empty() && self.call_typed(&name, given.placed).is_ok() {
+            let what = format!("{shown}({}) is not a procedure", types.join(", "));
             return Err(
                 SqlError::new(SqlState::WRONG_OBJECT_TYPE, what).hint("To call a function, use SELECT.")
             );

@@ -160,6 +160,32 @@ fn parameters_of_type_void_are_no_arguments() {
 }
 
 #[test]
+fn parameters_of_type_void_are_arguments_of_a_procedure() {
+    let server = start();
+    let mut client = connect(&server, "shop").unwrap();
+    let sql = "create procedure p(a int, out b int, out c text, inout d int) language plpgsql as
+        $$ begin b := a + 1; c := 'x' || a; d := d * 2; end $$;
+        create function f(a int, b int) returns int language sql as 'select a + b'";
+    client.batch_execute(sql).unwrap();
+    for sql in ["call p($2, $1, $3, $4)", "call p($2, d => $4, c => $3, b => $1)"] {
+        let types = [Type::VOID, Type::INT4, Type::VOID, Type::INT4];
+        let statement = client.prepare_typed(sql, &types).unwrap();
+        assert!(!statement.params().contains(&Type::VOID), "{sql}");
+        let none: Option<&str> = None;
+        let row = client.query_one(&statement, &[&none, &10, &none, &20]).unwrap();
+        let told = (row.get::<_, i32>(0), row.get::<_, String>(1), row.get::<_, i32>(2));
+        assert_eq!(told, (11, "x10".to_owned(), 40), "{sql}");
+    }
+    let error =
+        client.prepare_typed("call f($1, $2, $3)", &[Type::VOID, Type::INT4, Type::INT4]).unwrap_err();
+    assert_eq!(error.code().unwrap().code(), "42883");
+    client.batch_execute("create function g(inout a int, out b int) language sql as 'select 1, 2'").unwrap();
+    let error = client.prepare_typed("call g($1, $2)", &[Type::INT4, Type::VOID]).unwrap_err();
+    assert_eq!(error.code().unwrap().code(), "42809");
+    server.stop();
+}
+
+#[test]
 fn a_fetch_that_was_prepared_before_its_cursor_describes_the_cursors_rows() {
     let server = start();
     let mut stream = TcpStream::connect(server.addresses()[0]).unwrap();
