@@ -489,9 +489,6 @@ pub(super) fn setting(at: &mut Cursor<'_>) -> Result<String> {
 }
 
 fn set(at: &mut Cursor<'_>) -> Result<Utility> {
-    if at.accept("transaction") {
-        return Ok(Utility::SetTransaction(modes(at)?));
-    }
     if at.accept("constraints") {
         let names = if at.accept("all") {
             None
@@ -508,7 +505,7 @@ fn set(at: &mut Cursor<'_>) -> Result<Utility> {
         }
         return Ok(Utility::SetConstraints { names, deferred });
     }
-    let mut local = false;
+    let local = at.accept("local");
     if at.accept("session") {
         if at.accept("characteristics") {
             at.expect("as")?;
@@ -516,14 +513,15 @@ fn set(at: &mut Cursor<'_>) -> Result<Utility> {
             return Ok(Utility::SetCharacteristics(modes(at)?));
         }
         if at.accept("authorization") {
-            return become_role(at, "session_authorization", "default", false);
+            return become_role(at, "session_authorization", "default", local);
         }
-    } else {
-        local = at.accept("local");
-        if local && at.accept("session") {
-            at.expect("authorization")?;
-            return become_role(at, "session_authorization", "default", true);
+        if local {
+            return Err(at.unexpected());
         }
+    }
+    // whatever stands before it, it is about this transaction
+    if at.accept("transaction") {
+        return Ok(Utility::SetTransaction(modes(at)?));
     }
     if at.accept("names") {
         let value = value(at)?;
