@@ -155,6 +155,10 @@ fn asked(text: &str, kind: ObjectKind) -> Result<Asked> {
             Some(name) => (name.trim_end(), true),
             None => (upper.as_str(), false),
         };
+        // tables once had it, and clients still ask: nobody has it
+        if name == "RULE" && kind == ObjectKind::Table {
+            continue;
+        }
         let known = Privileges::named(name).filter(|one| kind.all().has(*one));
         let known = known
             .ok_or_else(|| SqlError::invalid_parameter(format!("unrecognized privilege type: \"{part}\"")))?;
