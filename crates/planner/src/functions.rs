@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod assignment;
+mod keywords;
 mod random;
 mod scalar;
 mod session;

@@ -1,6 +1,7 @@
 //! Functions that return rows.
 
 use super::ScalarFn;
+use super::keywords::keywords;
 use scaledb_catalog::RoutineDesc;
 use scaledb_types::func::{Interrupt, JsonRecords, JsonRows, path_rows, regexp_matches};
 use scaledb_types::{Base, Env, Interval, Result, SqlError, Type, Value};
@@ -166,7 +167,13 @@ impl SetFn {
             Self::Routine(_) => {
                 return Err(SqlError::internal("a routine that is called as a function of values"));
             }
-            Self::Keywords => {}
+            Self::Keywords => {
+                for row in keywords() {
+                    if next(row)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+            }
             Self::Unnest | Self::Split(_) => return unnest(args, next),
             Self::Json(rows, name) => return rows.rows(name, &args[0], next),
             Self::Path(zoned) => {
