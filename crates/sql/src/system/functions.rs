@@ -11,7 +11,7 @@ use super::type_functions::{arguments_of, type_functions};
 use super::{databases, objects, privileges, routines, updatable};
 use scaledb_catalog::{
     Action, Catalog, DomainCheckDesc, ExclusionDesc, ForeignKeyDesc, IndexDesc, Initially, ObjectKind,
-    ParameterDesc, Relation, RoutineDesc, TableDesc, ViewDesc,
+    ParameterDesc, Relation, RoutineDesc, TableDesc, ViewDesc, of_row_type, row_type,
 };
 use scaledb_locks::Who;
 use scaledb_parse::lex::quoted;
@@ -351,10 +351,8 @@ fn format_type(facts: &dyn Facts, oid: Option<u32>, typmod: Option<i64>) -> Valu
     let Some(oid) = oid else { return Value::Null };
     match (facts.catalog().type_of_oid(oid), typmod.and_then(|typmod| i32::try_from(typmod).ok())) {
         _ if oid == 0 => Value::text("-"),
-        _ if oid == routines::TRIGGER => Value::text("trigger"),
-        (None, _) => Value::text("???"),
         (Some(ty), Some(typmod)) if own_oid(ty).is_none() => ty.with_typmod(typmod).to_string().into(),
-        (Some(ty), _) => seen_type(facts, ty).into(),
+        _ => name_of_type(facts, oid).map_or_else(|| Value::text("???"), Value::from),
     }
 }
 
@@ -399,7 +397,32 @@ fn type_named(facts: &dyn Facts, text: &str) -> Result<u32> {
     if matches!(text, "trigger" | "pg_catalog.trigger") {
         return Ok(routines::TRIGGER);
     }
-    parse_type(facts.catalog(), facts.path(), text).map(Type::oid)
+    let catalog = facts.catalog();
+    let found = parse_type(catalog, facts.path(), text).map(Type::oid);
+    // a table or a view is the type of its rows as well
+    let rows = || find_relation(catalog, facts.path(), text).filter(|oid| has_row_type(catalog, *oid));
+    match found {
+        // there are no arrays of rows
+        Err(error) if !text.contains('[') => rows().map(row_type).ok_or(error),
+        found => found,
+    }
+}
+
+/// Whether a relation has rows that are of a type: sequences and indexes have not.
+fn has_row_type(catalog: &Catalog, oid: u32) -> bool {
+    catalog.get(oid).is_some_and(|relation| !matches!(relation, Relation::Sequence(_)))
+}
+
+/// The name of a type as it is seen; none for an oid that is no type's.
+fn name_of_type(facts: &dyn Facts, oid: u32) -> Option<String> {
+    if oid == routines::TRIGGER {
+        return Some("trigger".to_owned());
+    }
+    let rows = || {
+        let relation = of_row_type(oid).and_then(|relation| facts.catalog().get(relation))?;
+        Some(seen(facts, relation.schema(), relation.name()))
+    };
+    facts.catalog().type_of_oid(oid).map_or_else(rows, |ty| Some(seen_type(facts, ty)))
 }
 
 /// The oid that a name has, as one of the `to_reg..` functions says.
@@ -674,12 +697,8 @@ fn cast_one(facts: &dyn Facts, from: Type, to: Type, value: &Value) -> Result<Va
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
         },
-        Base::Regtype => match catalog.type_of_oid(*oid) {
-            Some(ty) => seen_type(facts, ty),
-            None if *oid == 0 => "-".to_owned(),
-            None if *oid == routines::TRIGGER => "trigger".to_owned(),
-            None => oid.to_string(),
-        },
+        Base::Regtype if *oid == 0 => "-".to_owned(),
+        Base::Regtype => name_of_type(facts, *oid).unwrap_or_else(|| oid.to_string()),
         Base::Regnamespace => match schema_of_oid(catalog, *oid) {
             Some(name) => quoted(&name),
             None if *oid == 0 => "-".to_owned(),
