@@ -68,10 +68,9 @@ pub(crate) trait Host {
     fn give_locks_back(&self);
     /// What the session has locked.
     fn owner(&self) -> &RefCell<Owner>;
-    /// The transaction has waited: what it reads from here on should be of the present.
     /// Notes that the statement at hand does something which is not undone with its transaction.
     fn act(&self);
-
+    /// The transaction has waited: what it reads from here on should be of the present.
     fn note_wait(&self);
     /// Tells the client something.
     fn warn(&self, code: SqlState, what: &str);

@@ -17,8 +17,9 @@
 //! `digest(rows(query, state of the transaction)) = digest(rows that the client has)` for each query of the block. So
 //! the place of that transaction in the serial order is right for the block, and lies behind its begin.
 //!
-//! A block is run again as a whole by its client when that fails, with 40001. The digests of small queries are not made
-//! in the first place: a session makes them for its next blocks when one of its blocks has failed for the lack of them.
+//! A block is run again as a whole by its client when that fails, with 40001. The digests of queries that return many
+//! rows are not made in the first place: a session makes them for its next blocks when one of its blocks has failed for
+//! the lack of them.
 
 use super::Session;
 use super::long_read::{Reading, only_reads};

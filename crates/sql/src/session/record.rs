@@ -185,6 +185,9 @@ impl Record {
     /// Records a savepoint: its number among the steps.
     pub(super) fn add_savepoint(&mut self) -> usize {
         let number = self.steps.len();
+        if self.bytes > MOST {
+            self.give_up();
+        }
         if self.is_of_use() {
             self.bytes += size_of::<Step>();
             self.steps.push(Step::Savepoint);
@@ -193,7 +196,8 @@ impl Record {
     }
 }
 
-/// Whether the results of a plan follow from itself and from what the session is: `SELECT 1`, `SELECT nextval('s')`.
+/// Whether the results of a plan follow from itself and from what the session is, unless a function that it calls looks
+/// at the catalog: `SELECT 1`, `SELECT nextval('s')`.
 /// Another run would not be right for what it does besides, and what it has returned stays right.
 fn reads_nothing(plan: &Plan) -> bool {
     let reads = !plan.tables.is_empty() || !plan.relations.is_empty() || plan.whole_catalog;
@@ -242,10 +246,7 @@ impl<E: Engine> Session<E> {
     /// Whether the digest of the rows of a block's statement is to be made.
     #[inline]
     pub(super) fn wants_digest(&self, plan: &Plan, effort: &Effort) -> bool {
-        !effort.alone
-            && !plan.output.is_empty()
-            && self.transaction.record.is_of_use()
-            && !reads_nothing(plan)
+        !effort.alone && !plan.output.is_empty() && self.transaction.record.is_of_use()
     }
 
     /// Takes note of a statement of a block that has ended, and of the rows that it has read or written; `told` if its
@@ -257,14 +258,14 @@ impl<E: Engine> Session<E> {
         effort: &Effort,
         (result, told): (&Result<u64>, bool),
     ) {
-        let acted = self.state.acted.take();
+        let (acted, looked) = (self.state.acted.take(), self.state.looked.take());
         let record = &mut self.transaction.record;
         if !record.is_of_use() {
             return;
         }
         // an error tells of rows, too, and a block may go on behind it
         let Ok(count) = *result else { return record.give_up() };
-        if reads_nothing(plan) {
+        if reads_nothing(plan) && !looked {
             // what it has drawn is for no step
             self.state.drawn.borrow_mut().begin_statement(record.drawn);
             record.keeps_locks |= self.state.owner.borrow().count() > 0;
@@ -343,7 +344,7 @@ impl<E: Engine> Session<E> {
         }
         self.env.statement_time = time;
         self.state.acted.set(false);
-        self.state.drawn.borrow_mut().end_repeat();
+        self.state.drawn.borrow_mut().end_repeat(matches!(result, Ok(true)));
         result
     }
 

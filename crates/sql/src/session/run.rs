@@ -129,6 +129,7 @@ impl<E: Engine> Session<E> {
         effort.reserves = self.running_block.as_ref().is_some_and(|running| running.reserves);
         if !alone {
             self.state.acted.set(false);
+            self.state.looked.set(false);
         }
         if let Action::Plan(plan) = &compiled.action {
             effort.reading =

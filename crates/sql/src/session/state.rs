@@ -89,6 +89,8 @@ pub(crate) struct SessionState<E: Engine> {
     pub(crate) drawn: RefCell<Drawn>,
     /// The statement at hand has done something that is not undone with its transaction.
     pub(crate) acted: Cell<bool>,
+    /// A function of the statement at hand has read the catalog, or what the session has taken of sequences.
+    pub(crate) looked: Cell<bool>,
     /// The modes of the transaction of the statement at hand.
     pub(super) modes: Cell<Modes>,
     last: Cell<Option<u32>>,
@@ -157,6 +159,7 @@ impl<E: Engine> SessionState<E> {
             currents: RefCell::new(HashMap::new()),
             drawn: RefCell::default(),
             acted: Cell::new(false),
+            looked: Cell::new(false),
             modes: Cell::default(),
             last: Cell::new(None),
             running: Cell::new(0),

@@ -127,6 +127,45 @@ fn times_and_numbers_are_those_that_the_client_has<E: Engine>(db: Database<E>) {
     assert_eq!(text(&mut both[0], "select currval('log_id_seq')"), "7");
 }
 
+/// What functions say of the catalog is seen by the client, too, though they name no table.
+fn what_was_not_there_is_compared<E: Engine>(db: Database<E>) {
+    let [mut a, mut b] = filled(&db);
+    for (look, comes, goes, same) in [
+        ("select to_regclass('late') is null", "create table late (id int)", "drop table late", false),
+        ("select to_regnamespace('late') is null", "create schema late", "drop schema late", false),
+        ("select to_regclass('t') is null", "create table late (id int)", "drop table late", true),
+        ("select 1", "create table late (id int)", "drop table late", true),
+    ] {
+        ok(&mut a, "begin");
+        ok(&mut a, look);
+        ok(&mut a, HOT);
+        ok(&mut b, HOT);
+        ok(&mut b, comes);
+        let committed = run(&mut a, "commit");
+        assert_eq!(committed.is_ok(), same, "{look}: {committed:?}");
+        ok(&mut b, goes);
+    }
+    // what the session has taken of a sequence last is a result, and the same in each run
+    ok(&mut a, "begin");
+    ok(&mut a, "insert into log (what) values ('x')");
+    let taken = text(&mut a, "select lastval()");
+    ok(&mut a, HOT);
+    ok(&mut b, HOT);
+    ok(&mut a, "commit");
+    assert_eq!(text(&mut a, "select id from log"), taken);
+    // one that is taken beside rows, too
+    ok(&mut a, "begin");
+    ok(&mut a, "insert into log (what) values ('y')");
+    let next = text(&mut a, "select nextval('log_id_seq')");
+    assert_eq!(text(&mut a, "select currval('log_id_seq')"), next);
+    ok(&mut a, HOT);
+    ok(&mut b, "insert into log (what) values ('z')");
+    ok(&mut b, HOT);
+    ok(&mut a, "commit");
+    assert_eq!(text(&mut a, "select currval('log_id_seq')"), next);
+    assert_eq!(text(&mut a, &format!("select count(*) from log where id = {next}")), "0");
+}
+
 /// What is not undone with a transaction is not done twice.
 fn a_block_that_has_done_something_else_fails<E: Engine>(db: Database<E>) {
     let mut both = filled(&db);
@@ -250,6 +289,8 @@ fn long_blocks_fail<E: Engine>(db: Database<E>) {
     let mut both = filled(&db);
     let long = vec!["update t set n = 0 where id = 3"; 3_000];
     assert_eq!(beside_a_writer(&mut both, &long), Err("40001".to_owned()));
+    let long = vec!["savepoint s; release s"; 3_000];
+    assert_eq!(beside_a_writer(&mut both, &long), Err("40001".to_owned()));
     ok(&mut both[0], "insert into t select i, 0 from generate_series(10, 400) i");
     assert_eq!(beside_a_writer(&mut both, &["update t set n = 0 where id = 2 returning id"]), Ok(()));
     assert_eq!(
@@ -338,15 +379,27 @@ fn no_client_hears_of_hot_rows<E: Engine>(db: Database<E>) {
                             format!("update t set n = n + 1 where id = {to}"),
                             "select count(*) from t".to_owned(),
                             format!("update t set n = n - 1 where id = {from}"),
-                            format!("insert into log (what, n) select '{thread}', n from t where id = {to}"),
+                            format!(
+                                "insert into log (what, n) select '{thread}', n from t where id = {to} returning id"
+                            ),
+                            "select lastval()".to_owned(),
                             "commit".to_owned(),
                         ];
                         let ended: Result<Vec<Rows>, _> =
                             statements.iter().map(|sql| run(&mut session, sql)).collect();
-                        if let Err(error) = ended {
-                            assert_eq!(error.code().as_str(), "40001");
-                            failed += 1;
-                            let _ = run(&mut session, "rollback");
+                        match ended {
+                            // the rows that it was told of are those that are there
+                            Ok(rows) => {
+                                let id = rows[4].rows[0][0].clone().unwrap();
+                                assert_eq!(rows[5].rows, rows[4].rows);
+                                let own = format!("select what from log where id = {id}");
+                                assert_eq!(text(&mut session, &own), thread.to_string());
+                            }
+                            Err(error) => {
+                                assert_eq!(error.code().as_str(), "40001");
+                                failed += 1;
+                                let _ = run(&mut session, "rollback");
+                            }
                         }
                     }
                     failed
@@ -365,6 +418,7 @@ on_each_engine! {
     a_block_whose_client_would_see_something_else_fails,
     what_was_derived_is_derived_again,
     times_and_numbers_are_those_that_the_client_has,
+    what_was_not_there_is_compared,
     a_block_that_has_done_something_else_fails,
     savepoints_are_points_of_the_last_run,
     blocks_outlive_changes_of_tables,

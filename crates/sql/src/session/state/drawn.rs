@@ -47,9 +47,12 @@ impl Drawn {
         self.again.unwrap_or(self.values.len())
     }
 
-    /// What follows is run for the first time.
-    pub(crate) fn end_repeat(&mut self) {
-        if let Some(taken) = self.again.take() {
+    /// What follows is run for the first time. What the last run has not taken, because it was cut short, is there for
+    /// the next one.
+    pub(crate) fn end_repeat(&mut self, complete: bool) {
+        if let Some(taken) = self.again.take()
+            && complete
+        {
             self.values.truncate(taken);
         }
     }

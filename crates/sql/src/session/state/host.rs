@@ -78,6 +78,7 @@ impl<E: Engine> Host for SessionState<E> {
                 Ok(args[1].clone())
             }
             "current_schemas" | "current_schema" => {
+                self.looked.set(true);
                 self.used.note_all();
                 let hidden = function.name == "current_schema" || !args[0].is_true();
                 let role = self.role_name(self.identity.current());
@@ -150,6 +151,7 @@ impl<E: Engine> Host for SessionState<E> {
                 self.ask_server(function.name, args.first())
             }
             _ => {
+                self.looked.set(true);
                 let result = system::functions::call(self, function, args)?;
                 match (function.name, &result) {
                     // the names of sequences, for the most part: what matters is that they still mean the same

@@ -43,6 +43,9 @@ impl<E: Engine> SessionState<E> {
 
     /// A call of a function of sequences.
     pub(super) fn sequence_call(&self, name: &str, args: &[Value]) -> Result<Value> {
+        if name != "nextval" {
+            self.looked.set(true);
+        }
         if name == "lastval" {
             // somebody may have dropped it since
             let last = self.last.get().filter(|oid| self.catalog.get(*oid).is_some());
