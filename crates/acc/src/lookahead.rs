@@ -12,7 +12,7 @@ use crate::table::AccTable;
 use scaledb_row::Projection;
 
 /// How many places.
-const AHEAD: usize = 4;
+const AHEAD: usize = 8;
 
 /// The next rows of a scan.
 pub(crate) struct Lookahead {

@@ -269,6 +269,16 @@ impl Ctx<'_> {
         }
     }
 
+    /// Asks for the leaves in which scans will begin.
+    pub(crate) fn prefetch_ranges<'k>(&mut self, starts: impl Iterator<Item = (TableId, &'k [u8])>) {
+        let shared = self.shared;
+        for (table, start) in starts.take(PREFETCH) {
+            if let Ok(tree) = shared.tables.get(table).and_then(|table| table.tree()) {
+                tree.prefetch(self.local, start);
+            }
+        }
+    }
+
     /// Asks for the memory of rows that will be read soon: first for all places in the hash structure, then
     /// for all records, so that the misses overlap.
     pub(crate) fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {

@@ -170,6 +170,10 @@ impl Operations<AccShared> for Ctx<'_> {
         self.prefetch_inserts(keys);
     }
 
+    fn prefetch_ranges<'k>(&mut self, starts: impl Iterator<Item = (TableId, &'k [u8])>) {
+        self.prefetch_ranges(starts);
+    }
+
     #[inline]
     fn insert(&mut self, table: &AccTable, row: &RowBuf) -> Result<RowId> {
         self.insert(table, row)

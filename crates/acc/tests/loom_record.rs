@@ -43,3 +43,34 @@ fn a_row_belongs_to_the_word_that_was_read_with_it() {
         thread.join().unwrap();
     });
 }
+
+/// A snapshot has the row of its boundary, as a whole: the one in place, or the version that was kept.
+#[test]
+fn a_snapshot_has_the_row_of_its_boundary() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let columns = vec![Column::new("a", ColumnType::Int8), Column::new("b", ColumnType::Int8)];
+        let schema = Arc::new(Schema::new(columns, &[KeyPart::asc(0)]).unwrap());
+        let domain = Domain::new(Arc::new(Clock::new(0)), u64::MAX);
+        let (mut writer, mut reader) = (domain.register().unwrap(), domain.register().unwrap());
+        writer.enter();
+        let record = Record::create(&mut writer, 1, b"k", &[1, 1]).unwrap();
+        record.unlock(0, live(1));
+        let theirs = schema.clone();
+        let thread = thread::spawn(move || {
+            reader.enter();
+            let mut out = Vec::new();
+            let all = Projection::all(&theirs);
+            let read = record.read_at(Timestamp::start_of(2), theirs.layout(), &all, &mut out);
+            let Presence::Live(words) = read else { panic!("the row was there at the boundary") };
+            let row = RowRef::new(theirs.layout(), &out[..words]);
+            assert_eq!((row.i64(0), row.i64(1)), (1, 1));
+        });
+        assert!(record.try_lock(0, live(1)));
+        record.retain(&mut writer, live(1)).unwrap();
+        record.store_row(&[2, 2]);
+        record.unlock(0, live(2));
+        thread.join().unwrap();
+    });
+}

@@ -103,39 +103,52 @@ fn rows_of_every_size_are_kept_and_grow() {
 
 #[test]
 fn a_snapshot_reads_the_last_version_before_its_boundary() {
-    let (mut local, schema) = (local(), schema());
-    let record = Record::create(&mut local, 2, b"k", row(&schema, 1, "ten", 10).words()).unwrap();
-    release(record, 10);
-    let mut versions = Vec::new();
-    for (ticks, text) in [(20, "twenty"), (30, ""), (40, "forty")] {
-        let mut before = [Word(0); MAX_GROUPS];
-        (0..2).for_each(|group| before[group] = record.lock(group).unwrap());
-        versions.push(record.retain(&mut local, Record::current(&before, 2)).unwrap());
-        if ticks == 30 {
-            (0..2).for_each(|group| record.unlock(group, Word::absent(ts(30))));
-        } else {
-            record.store_row(row(&schema, 1, text, ticks).words());
-            release(record, ticks as u64);
+    let mut local = local();
+    let columns = |group| {
+        vec![
+            Column::new("id", ColumnType::Int8),
+            Column::new("text", ColumnType::Text(100_000)),
+            Column::new("n", ColumnType::Int8).group(group),
+        ]
+    };
+    // a record of one group is read in another way than one of several
+    for groups in [1, 2] {
+        let schema = Schema::new(columns(groups as u8 - 1), &[KeyPart::asc(0)]).unwrap();
+        let release = |record: Record, word: Word| (0..groups).for_each(|group| record.unlock(group, word));
+        let record = Record::create(&mut local, groups, b"k", row(&schema, 1, "ten", 10).words()).unwrap();
+        assert_eq!(read_at(record, &schema, 50), None, "its insert has not committed");
+        release(record, Word::live(ts(10)));
+        let mut versions = Vec::new();
+        for (ticks, text) in [(20, "twenty"), (30, ""), (40, "forty")] {
+            let mut before = [Word(0); MAX_GROUPS];
+            (0..groups).for_each(|group| before[group] = record.lock(group).unwrap());
+            versions.push(record.retain(&mut local, Record::current(&before, groups)).unwrap());
+            if ticks == 30 {
+                release(record, Word::absent(ts(30)));
+            } else {
+                record.store_row(row(&schema, 1, text, ticks).words());
+                release(record, Word::live(ts(ticks as u64)));
+            }
         }
-    }
-    let text = |ticks| read_at(record, &schema, ticks).map(|row| row.1);
-    assert_eq!(text(10), None);
-    assert_eq!(text(11).as_deref(), Some("ten"));
-    assert_eq!(text(20).as_deref(), Some("ten"));
-    assert_eq!(text(30).as_deref(), Some("twenty"));
-    assert_eq!(text(31), None, "deleted at 30");
-    assert_eq!(text(40), None);
-    assert_eq!(text(41).as_deref(), Some("forty"));
-    // the older tail may go first: no later boundary looks there
-    for version in versions.drain(..2) {
-        // SAFETY: from here on only boundaries above 30 are read.
-        unsafe { version.free(&mut local) };
-    }
-    assert_eq!((text(35), text(50).as_deref()), (None, Some("forty")));
-    // SAFETY: the last reads are over.
-    unsafe {
-        versions.remove(0).free(&mut local);
-        record.free(&mut local);
+        let text = |ticks| read_at(record, &schema, ticks).map(|row| row.1);
+        assert_eq!(text(10), None);
+        assert_eq!(text(11).as_deref(), Some("ten"));
+        assert_eq!(text(20).as_deref(), Some("ten"));
+        assert_eq!(text(30).as_deref(), Some("twenty"));
+        assert_eq!(text(31), None, "deleted at 30");
+        assert_eq!(text(40), None);
+        assert_eq!(text(41).as_deref(), Some("forty"));
+        // the older tail may go first: no later boundary looks there
+        for version in versions.drain(..2) {
+            // SAFETY: from here on only boundaries above 30 are read.
+            unsafe { version.free(&mut local) };
+        }
+        assert_eq!((text(35), text(50).as_deref()), (None, Some("forty")));
+        // SAFETY: the last reads are over.
+        unsafe {
+            versions.remove(0).free(&mut local);
+            record.free(&mut local);
+        }
     }
 }
 

@@ -348,6 +348,10 @@ impl Operations<CicadaShared> for Ctx<'_> {
         self.prefetch_inserts(keys);
     }
 
+    fn prefetch_ranges<'k>(&mut self, starts: impl Iterator<Item = (TableId, &'k [u8])>) {
+        self.prefetch_ranges(starts);
+    }
+
     #[inline]
     fn insert(&mut self, table: &CicadaTable, row: &RowBuf) -> Result<RowId> {
         self.insert(table, row)

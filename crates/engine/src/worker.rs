@@ -413,6 +413,13 @@ pub trait Worker: Send {
         let _ = keys;
     }
 
+    /// Asks for the memory in which scans begin, each given by its table or index and the start of its range;
+    /// the scans then overlap in what they wait for. Of more than [`PREFETCH`] the first are taken. A hint:
+    /// nothing is read in the sense of the transaction.
+    fn prefetch_ranges<'k>(&mut self, starts: impl Iterator<Item = (TableId, &'k [u8])>) {
+        let _ = starts;
+    }
+
     /// Hands the rows of `range` to `f` in key order until it breaks. `f` gets the row, its key in the
     /// scanned table or index, and the columns of `cols`. The transaction depends on the keys up to the
     /// last one handed out (or to the end of the range), and on no others.

@@ -110,6 +110,9 @@ pub trait Operations<P: Transactions> {
     /// As [`Worker::prefetch_inserts`](scaledb_engine::Worker::prefetch_inserts).
     fn prefetch_inserts<'k>(&mut self, keys: impl Iterator<Item = (TableId, &'k [u8])>);
 
+    /// As [`Worker::prefetch_ranges`](scaledb_engine::Worker::prefetch_ranges).
+    fn prefetch_ranges<'k>(&mut self, starts: impl Iterator<Item = (TableId, &'k [u8])>);
+
     /// Inserts a row, and its entries.
     ///
     /// # Errors

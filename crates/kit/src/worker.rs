@@ -253,6 +253,12 @@ impl<P: Transactions> Worker for InstanceWorker<P> {
         }
     }
 
+    fn prefetch_ranges<'k>(&mut self, starts: impl Iterator<Item = (TableId, &'k [u8])>) {
+        if self.txn.running {
+            self.ctx().prefetch_ranges(starts);
+        }
+    }
+
     fn scan(
         &mut self,
         index: TableId,

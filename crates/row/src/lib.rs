@@ -20,6 +20,7 @@
 
 mod delta;
 mod edit;
+mod integer;
 mod key_value;
 mod layout;
 mod projection;
@@ -29,6 +30,7 @@ mod view;
 
 pub use delta::Malformed;
 pub use edit::{RowBuf, RowMut};
+pub use integer::IntegerPlace;
 pub use key_value::read_key;
 pub use layout::{GroupSet, Layout};
 pub use projection::{ColumnSet, Projection, Span};

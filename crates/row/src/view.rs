@@ -108,6 +108,27 @@ impl<'a> RowRef<'a> {
         }
     }
 
+    /// Up to seven bytes of a column of variable length as a word, their number in its highest byte: equal words are
+    /// equal bytes. `None` of more, and of other columns.
+    #[inline]
+    pub fn short_bytes(&self, column: usize) -> Option<u64> {
+        let place = self.place(column);
+        if !place.has_slot() {
+            return None;
+        }
+        let slot = u64::from_le_bytes(*self.bytes.get(place.at as usize..)?.first_chunk()?);
+        let (from, len) = ((slot & 0xFFFF_FFFF) as usize, slot >> 32);
+        match len {
+            0 => Some(0),
+            // values are padded to whole words
+            1..8 => {
+                let word = u64::from_le_bytes(*self.bytes.get(from..)?.first_chunk()?);
+                Some(word & u64::MAX >> (64 - 8 * len) | len << 56)
+            }
+            _ => None,
+        }
+    }
+
     /// The words of the tail, as bytes; none if the table has no tail.
     #[inline]
     pub fn tail(&self) -> &'a [u8] {

@@ -180,6 +180,62 @@ proptest! {
 }
 
 #[test]
+fn an_integer_at_a_place_is_that_of_the_column() {
+    let c = Column::new;
+    let schema = Schema::new(
+        vec![
+            c("a", ColumnType::Int4),
+            c("b", ColumnType::Int2).nullable(),
+            c("c", ColumnType::Bool),
+            c("d", ColumnType::Int8).nullable(),
+            c("e", ColumnType::Int2),
+            c("f", ColumnType::Bool).nullable(),
+            c("g", ColumnType::Int4).nullable(),
+            c("h", ColumnType::Text(9)),
+            c("i", ColumnType::Fixed(3)),
+        ],
+        &[KeyPart::asc(0)],
+    )
+    .unwrap();
+    let places: Vec<_> = (0..9).map(|column| schema.layout().integer_place(column)).collect();
+    assert!(places[..7].iter().all(Option::is_some) && places[7..].iter().all(Option::is_none));
+    assert_eq!(schema.layout().integer_place(9), None);
+    let values = |row: &RowBuf| -> Vec<Option<i64>> {
+        let row = RowRef::new(schema.layout(), row.words());
+        places.iter().flatten().map(|place| row.integer_at(*place)).collect()
+    };
+    let mut row = RowBuf::new(&schema);
+    for sign in [1, -1] {
+        let mut edit = row.edit(&schema);
+        edit.set(&schema, 0, Datum::Int4(sign * 0x0102_0304)).unwrap();
+        edit.set(&schema, 1, Datum::Int2(sign as i16 * 0x0506)).unwrap();
+        edit.set(&schema, 2, Datum::Bool(sign < 0)).unwrap();
+        edit.set(&schema, 3, Datum::Int8(i64::from(sign) * i64::MAX)).unwrap();
+        edit.set(&schema, 4, Datum::Int2(if sign > 0 { i16::MAX } else { i16::MIN })).unwrap();
+        edit.set(&schema, 5, Datum::Bool(sign > 0)).unwrap();
+        edit.set(&schema, 6, Datum::Int4(if sign > 0 { i32::MAX } else { i32::MIN })).unwrap();
+        let both = i64::from(sign);
+        let least = if sign > 0 { (0x7FFF, i64::from(i32::MAX)) } else { (-0x8000, i64::from(i32::MIN)) };
+        let expected = [
+            both * 0x0102_0304,
+            both * 0x0506,
+            i64::from(sign < 0),
+            both * i64::MAX,
+            least.0,
+            i64::from(sign > 0),
+            least.1,
+        ];
+        assert_eq!(values(&row), expected.map(Some));
+    }
+    let mut edit = row.edit(&schema);
+    for column in [1, 3, 5, 6] {
+        edit.set(&schema, column, Datum::Null).unwrap();
+    }
+    let null = values(&row).iter().map(Option::is_none).collect::<Vec<_>>();
+    assert_eq!(null, [false, true, false, true, false, true, true]);
+}
+
+#[test]
 fn integers_take_the_bytes_that_they_need() {
     let columns = (0..200).map(|n| Column::new(&format!("c{n}"), ColumnType::Int8)).collect();
     let schema = Schema::new(columns, &[KeyPart::asc(0)]).unwrap();

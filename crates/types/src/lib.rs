@@ -61,8 +61,8 @@ pub use enums::{EnumType, EnumValue, Label};
 pub use env::{ByteaOutput, DateOrder, DateStyle, Env, IntervalStyle};
 pub use error::{Result, SqlError, SqlState};
 pub use func::{
-    Call, Comparison, Fast, Function, Like, Param, Regex, Resolved, Volatility, all_functions, common_type,
-    functions_named, resolve_call, resolve_function, resolve_operator,
+    Call, Comparison, Fast, Function, Like, LikeParts, Param, Regex, Resolved, Volatility, all_functions,
+    common_type, functions_named, resolve_call, resolve_function, resolve_operator,
 };
 pub use interval::Interval;
 pub use json::Json;

@@ -54,6 +54,12 @@ impl Word {
         self.0 & Self::LOCKED != 0
     }
 
+    /// Whether there is a row, and nobody holds a lock.
+    #[inline]
+    pub fn is_live(self) -> bool {
+        self.0 & (Self::LOCKED | Self::ABSENT | Self::OBSOLETE) == 0
+    }
+
     /// Whether there is no row.
     #[inline]
     pub fn is_absent(self) -> bool {

@@ -44,6 +44,7 @@ pub mod with;
 
 use crate::optimize::Statement;
 use crate::optimize::prepare::prepare;
+use crate::optimize::trim::trim;
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Open, Tree};
 use crate::plan::secured::Reader;
@@ -404,16 +405,8 @@ impl<'b> Binder<'b> {
         let mut root = bound.node;
         let mut output: Vec<Expr> = bound.output.into_iter().map(|output| output.expr).collect();
         output.iter_mut().for_each(Expr::simplify);
-        if let Node::Scan(scan) = &root
-            && scan.locked.is_none()
-            && !output.iter().chain(&scan.filter).any(Expr::needs_worker)
-        {
-            // what the way to the rows has settled (`id = $1`) is not read again
-            self.used.fill(false);
-            let used = &mut self.used;
-            output.iter().chain(&scan.filter).for_each(|expr| expr.slots(&mut |slot| used[slot] = true));
-        }
         prepare(&mut root, &mut self.used, output.iter().any(Expr::needs_worker));
+        trim(&mut root, &output, &[]);
         let named = (self.tables.len(), self.relations.len());
         let secured = self.finish_policies();
         let is_estimated = !self.estimates.is_empty();

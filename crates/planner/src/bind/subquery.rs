@@ -5,6 +5,8 @@ use super::operator::{compare_of, operator_name, opposite};
 use super::scope::{Asked, AskedBefore};
 use super::{Binder, Typed, unsupported};
 use crate::functions::ScalarFn;
+use crate::optimize::prepare::prepare;
+use crate::optimize::trim::trim;
 use crate::plan::depends::Depends;
 use crate::plan::expr::{Ask, Compare, Expr, Subquery};
 use scaledb_parse::parts_of_row;
@@ -183,12 +185,14 @@ impl Binder<'_> {
         // its slots are known to be used by now, as nothing outside of it reads them
         let mut node = node;
         let reads = output.iter().any(Expr::needs_worker);
-        crate::optimize::prepare::prepare(&mut node, &mut self.used, reads);
+        prepare(&mut node, &mut self.used, reads);
+        trim(&mut node, &output, &[]);
         // an array has its rows in the order that the query asks for
         let lookup = lookup.filter(|_| keep.is_none() && !matches!(ask, Ask::Array(_)));
         let lookup = lookup.map(|mut lookup| {
             let reads = lookup.inner_keys.iter().any(Expr::needs_worker);
-            crate::optimize::prepare::prepare(&mut lookup.node, &mut self.used, reads);
+            prepare(&mut lookup.node, &mut self.used, reads);
+            trim(&mut lookup.node, lookup.inner_keys.iter().chain(&lookup.rest), &lookup.slots);
             Arc::new(lookup)
         });
         Expr::Subquery(Arc::new(Subquery {

@@ -58,7 +58,7 @@ impl Planner<'_> {
         }
         bound.extend(&leaf.slots);
         let applied = conditions.iter().filter(|condition| self.available(condition, bound));
-        let share: f64 = applied.map(|condition| self.facts.share(condition)).product();
+        let share = self.facts.share_of_all(applied);
         self.rows = match leaf.node() {
             Some(_) => self.rows,
             None => self.facts.rows(leaf.number()) * share,
@@ -97,6 +97,7 @@ impl Planner<'_> {
                     rows,
                     counted,
                     batches: false,
+                    upcoming: Vec::new(),
                     locked,
                 }))
             }

@@ -1,6 +1,6 @@
 //! How many rows parts of a plan yield, from what statistics say of tables.
 
-use super::order::{Condition, Giving, Index, Mask, NEVER, Part, share};
+use super::order::{Condition, Giving, Index, Mask, NEVER, Part, share, share_of_all};
 use super::planner::Planner;
 use crate::plan::expr::{Compare, Expr};
 use crate::plan::joins::{Open, OpenPart, Tree};
@@ -31,6 +31,11 @@ impl Facts {
     /// The share of rows that a condition leaves.
     pub(super) fn share(&self, condition: &Expr) -> f64 {
         share(condition, &|expr| self.column(expr))
+    }
+
+    /// The share of rows that conditions leave together.
+    pub(super) fn share_of_all<'e>(&self, conditions: impl IntoIterator<Item = &'e Expr>) -> f64 {
+        share_of_all(conditions, &|expr| self.column(expr))
     }
 
     /// The rows of a table. What has none may have been filled since.
@@ -77,8 +82,7 @@ impl Planner<'_> {
         match &open.part {
             OpenPart::Rows(tree, conditions) => {
                 let (rows, cost) = self.rows_of(tree);
-                let share = |rows: f64, condition| rows * self.facts.share(condition);
-                (conditions.iter().fold(rows, share).max(1.0), cost * 2.0)
+                ((rows * self.facts.share_of_all(conditions)).max(1.0), cost * 2.0)
             }
             OpenPart::Sides(sides) => {
                 let sides = sides.iter().map(|side| match side {
@@ -110,7 +114,7 @@ impl Planner<'_> {
             Tree::Inner(parts, on) => {
                 let all = parts.iter().map(|part| self.rows_of(part));
                 let (rows, cost) = all.fold((1.0, 0.0), |(rows, cost), (r, c)| (rows * r, cost + c));
-                let rows = on.iter().fold(rows, |rows, condition| rows * self.facts.share(condition));
+                let rows = rows * self.facts.share_of_all(on);
                 (rows.max(1.0), cost * 2.0)
             }
             Tree::Left(left, right, _) => {
@@ -123,8 +127,7 @@ impl Planner<'_> {
             }
             Tree::Derived(derived) => {
                 let (rows, cost) = self.rows_of(&derived.tree);
-                let conditions = derived.conditions.iter();
-                let rows = conditions.fold(rows, |rows, condition| rows * self.facts.share(condition));
+                let rows = rows * self.facts.share_of_all(&derived.conditions);
                 (rows.max(1.0), cost)
             }
         }
@@ -167,8 +170,8 @@ impl Planner<'_> {
         let parts = trees.iter().enumerate().map(|(number, tree)| {
             let bit = 1 << number;
             let (raw, mut cost) = self.rows_of(tree);
-            let own = known.iter().filter(|condition| condition.needs == bit);
-            let rows = own.fold(raw, |rows, condition| rows * condition.share).max(1e-3);
+            let own = known.iter().zip(conditions).filter(|(known, _)| known.needs == bit);
+            let rows = (raw * self.facts.share_of_all(own.map(|(_, condition)| condition))).max(1e-3);
             let mut outer = Vec::new();
             tree.outer(&mut outer);
             let mut part = Part { raw, rows, ..Part::default() };

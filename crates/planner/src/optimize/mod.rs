@@ -9,6 +9,7 @@ mod computed;
 pub mod decorrelate;
 mod estimate;
 mod extreme;
+mod foresee;
 mod implied;
 mod open;
 mod order;
@@ -16,6 +17,7 @@ mod planner;
 pub mod prepare;
 mod pull_up;
 mod range;
+pub mod trim;
 mod within;
 
 use crate::plan::expr::Expr;

@@ -265,21 +265,22 @@ pub(super) type Known<'k> = &'k dyn Fn(&Expr) -> Option<&'k ColumnStatistics>;
 /// The share of rows that a condition leaves.
 pub(super) fn share(expr: &Expr, column: Known<'_>) -> f64 {
     let distinct = |expr: &Expr| column(expr).map(|known| known.distinct.max(1.0));
+    if let Some((op, left, right)) = comparison(expr) {
+        let equal = match (distinct(left), distinct(right)) {
+            (Some(a), Some(b)) => 1.0 / a.max(b),
+            (Some(a), None) | (None, Some(a)) => 1.0 / a,
+            (None, None) => 0.05,
+        };
+        let share = match op {
+            Compare::Eq => equal,
+            Compare::Ne => 1.0 - equal,
+            _ => ranged(expr, column).map_or(1.0 / 3.0, |range| range.to - range.from),
+        };
+        return share.clamp(1e-9, 1.0);
+    }
     let share: f64 = match expr {
         Expr::Const(value) => f64::from(u8::from(value.is_true())),
-        Expr::Compare(op, pair) => {
-            let equal = match (distinct(&pair.0), distinct(&pair.1)) {
-                (Some(a), Some(b)) => 1.0 / a.max(b),
-                (Some(a), None) | (None, Some(a)) => 1.0 / a,
-                (None, None) => 0.05,
-            };
-            match op {
-                Compare::Eq => equal,
-                Compare::Ne => 1.0 - equal,
-                _ => ranged(*op, &pair.0, &pair.1, column).unwrap_or(1.0 / 3.0),
-            }
-        }
-        Expr::And(parts) => parts.iter().map(|part| share(part, column)).product(),
+        Expr::And(parts) => share_of_all(parts, column),
         Expr::Or(parts) => 1.0 - parts.iter().map(|part| 1.0 - share(part, column)).product::<f64>(),
         Expr::Not(inner) => 1.0 - share(inner, column),
         Expr::In(value, list) => list.len() as f64 / distinct(value).unwrap_or(20.0),
@@ -300,20 +301,68 @@ pub(super) fn share(expr: &Expr, column: Known<'_>) -> f64 {
     share.clamp(1e-9, 1.0)
 }
 
-/// The share of rows whose column is on one side of a constant.
-fn ranged(op: Compare, left: &Expr, right: &Expr, column: Known<'_>) -> Option<f64> {
-    let (known, value, op) = match (left, right) {
-        (_, Expr::Const(value)) => (column(left)?, value, op),
-        (Expr::Const(value), _) => (column(right)?, value, op.flip()),
+/// The share of rows that conditions leave together. Of those that bound a column at both ends, the shares are no
+/// product: the rows lie between.
+pub(super) fn share_of_all<'e>(conditions: impl IntoIterator<Item = &'e Expr>, column: Known<'_>) -> f64 {
+    let mut rest = 1.0;
+    let mut ranges: Vec<Between<'_>> = Vec::new();
+    for condition in conditions {
+        let Some(range) = ranged(condition, column) else {
+            rest *= share(condition, column);
+            continue;
+        };
+        match ranges.iter_mut().find(|other| std::ptr::eq(other.known, range.known)) {
+            Some(other) => {
+                (other.from, other.to) = (other.from.max(range.from), other.to.min(range.to));
+            }
+            None => ranges.push(range),
+        }
+    }
+    let least = |range: &Between<'_>| 1.0 / range.known.distinct.max(2.0);
+    let ranges = ranges.iter().map(|range| (range.to - range.from).max(least(range)));
+    ranges.fold(rest, |all, range| all * range).clamp(1e-9, 1.0)
+}
+
+/// The comparison that an expression is, perhaps of different types.
+fn comparison(expr: &Expr) -> Option<(Compare, &Expr, &Expr)> {
+    match expr {
+        Expr::Compare(op, pair) => Some((*op, &pair.0, &pair.1)),
+        Expr::Call(call) => {
+            let (op, [left, right]) = (Compare::named(call.0.signature()?.0)?, &call.1[..]) else {
+                return None;
+            };
+            Some((op, left, right))
+        }
+        _ => None,
+    }
+}
+
+/// The rows whose column is between two ends, as shares of the rows below these.
+struct Between<'k> {
+    known: &'k ColumnStatistics,
+    from: f64,
+    to: f64,
+}
+
+/// The rows whose column is on one side of a constant.
+fn ranged<'k>(expr: &Expr, column: Known<'k>) -> Option<Between<'k>> {
+    let (known, value, op) = match comparison(expr)? {
+        (op, left, Expr::Const(value)) => (column(left)?, value, op),
+        (op, Expr::Const(value), right) => (column(right)?, value, op.flip()),
         _ => return None,
     };
     let below = known.below(value)?;
-    Some(if matches!(op, Compare::Lt | Compare::Le) { below } else { 1.0 - below })
+    match op {
+        Compare::Lt | Compare::Le => Some(Between { known, from: 0.0, to: below }),
+        Compare::Gt | Compare::Ge => Some(Between { known, from: below, to: 1.0 }),
+        Compare::Eq | Compare::Ne => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scaledb_types::Value;
 
     fn part(raw: f64, rows: f64) -> Part {
         Part { raw, rows, cost: raw, first: true, ..Part::default() }
@@ -353,6 +402,35 @@ mod tests {
         let order: Vec<usize> = steps(&parts, &conditions).iter().map(|(part, _)| *part).collect();
         assert_ne!(order[..2], [0, 2]);
         assert_ne!(order[..2], [2, 0]);
+    }
+
+    #[test]
+    fn two_ends_of_a_range_are_no_accident() {
+        let known = ColumnStatistics {
+            distinct: 1_000.0,
+            ends: Some((Value::Int4(0), Value::Int4(1_000))),
+            ..ColumnStatistics::default()
+        };
+        let other = ColumnStatistics { distinct: 10.0, ..known.clone() };
+        let column = |expr: &Expr| match expr {
+            Expr::Slot(0) => Some(&known),
+            Expr::Slot(1) => Some(&other),
+            _ => None,
+        };
+        let compared = |slot, op, value| {
+            Expr::Compare(op, Box::new((Expr::Slot(slot), Expr::Const(Value::Int4(value)))))
+        };
+        let of = |conditions: &[Expr]| share_of_all(conditions, &column);
+        let near = |share: f64, expected: f64| assert!((share - expected).abs() < 1e-6, "{share}");
+        let (low, high) = (compared(0, Compare::Ge, 500), compared(0, Compare::Lt, 600));
+        near(of(&[low.clone(), high.clone()]), 0.1);
+        near(share(&Expr::And(vec![high.clone(), low.clone()]), &column), 0.1);
+        near(of(&[low.clone(), compared(1, Compare::Lt, 600), high.clone()]), 0.06);
+        near(of(&[low, high, compared(0, Compare::Eq, 550)]), 0.1 / 1_000.0);
+        // of ends that exclude each other, or are one, a value is left
+        near(of(&[compared(0, Compare::Gt, 700), compared(0, Compare::Lt, 600)]), 1.0 / 1_000.0);
+        near(of(&[compared(1, Compare::Ge, 600), compared(1, Compare::Le, 600)]), 0.1);
+        near(of(&[]), 1.0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::Statement;
 use super::estimate::Facts;
+use super::foresee::foresee;
 use super::order::{self, Method, Way};
 use crate::plan::depends::Depends;
 use crate::plan::expr::{Compare, Expr};
@@ -279,7 +280,7 @@ impl<'p> Planner<'p> {
     /// Joins a part to what is there: by an index of it, by a hash table, or by trying all pairs.
     fn join(
         &mut self,
-        outer: Node,
+        mut outer: Node,
         part: Tree,
         on: Vec<Expr>,
         kind: JoinKind,
@@ -300,7 +301,9 @@ impl<'p> Planner<'p> {
         if by_index || lateral {
             let mut conditions = on;
             let mut with = bound.clone();
+            let table = part.leaf().map_or(0.0, |leaf| self.facts.rows(leaf.number()));
             let inner = self.tree(part, &mut conditions, &mut with, false);
+            foresee(&mut outer, &inner, table);
             bound.extend(&inner_slots);
             return Node::NestedLoop(Box::new(NestedLoop {
                 outer,

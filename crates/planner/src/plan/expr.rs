@@ -45,6 +45,12 @@ impl Compare {
         }
     }
 
+    /// That of an operator.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Eq, Self::Ne, Self::Lt, Self::Le, Self::Gt, Self::Ge];
+        all.into_iter().find(|op| op.name() == name)
+    }
+
     /// The comparison with its sides exchanged.
     pub fn flip(self) -> Self {
         match self {

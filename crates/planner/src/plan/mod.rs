@@ -70,6 +70,8 @@ pub struct Scan {
     pub counted: u32,
     /// Whether its rows are fetched in batches, because what is done with them reads, too.
     pub batches: bool,
+    /// What is looked up with the values of each row, if the rows come in batches.
+    pub upcoming: Vec<Upcoming>,
     /// How its rows are locked further up, if they are.
     pub locked: Option<Locked>,
 }
@@ -142,6 +144,18 @@ pub struct RowLock {
     pub projection: Projection,
     pub mode: Mode,
     pub policy: Policy,
+}
+
+/// A look-up that follows on the rows of a scan. It is foreseen to have its memory at hand; what it finds is not known.
+#[derive(Debug)]
+pub struct Upcoming {
+    pub table: Arc<BoundTable>,
+    pub index: IndexRef,
+    /// Values of the leading columns of the index.
+    pub key: Vec<Expr>,
+    /// Whether these are all, and there is one row at most.
+    pub whole: bool,
+    pub projection: Projection,
 }
 
 /// How two inputs are joined.

@@ -89,7 +89,10 @@ pub struct Load {
 /// The columns that a scan writes into slots.
 #[derive(Debug, Default)]
 pub struct Loads {
+    /// Those that only the scan's filter reads stand last.
     pub columns: Vec<Load>,
+    /// How many of them others read.
+    kept: usize,
     /// Columns in the tail: position, and slot.
     pub added: Vec<(usize, Slot)>,
 }
@@ -104,6 +107,7 @@ impl Loads {
                 ColumnPlace::Tail(_) => loads.added.push((position, slot)),
             }
         }
+        loads.kept = loads.columns.len();
         loads
     }
 
@@ -114,8 +118,21 @@ impl Loads {
 
     /// Forgets columns whose slots no expression reads.
     pub fn retain(&mut self, used: &[bool]) {
-        self.columns.retain(|load| used[load.slot]);
-        self.added.retain(|(_, slot)| used[*slot]);
+        self.retain_for(|slot| used[slot], |_| true);
+    }
+
+    /// Forgets columns whose slots nothing reads, and tells those that only the scan's filter reads from others.
+    pub fn retain_for(&mut self, read: impl Fn(Slot) -> bool, kept: impl Fn(Slot) -> bool) {
+        self.columns.retain(|load| read(load.slot));
+        self.added.retain(|(_, slot)| read(*slot));
+        self.columns.sort_by_key(|load| !kept(load.slot));
+        self.kept = self.columns.iter().filter(|load| kept(load.slot)).count();
+    }
+
+    /// The columns that are read behind the scan's filter.
+    #[inline]
+    pub fn kept(&self) -> &[Load] {
+        &self.columns[..self.kept]
     }
 
     /// What is read of a row of the table.

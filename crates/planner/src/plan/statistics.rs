@@ -1,6 +1,7 @@
 //! What is known of the rows of tables, for the choice of plans.
 
 use scaledb_types::Value;
+use scaledb_types::calendar::DAY_MICROS;
 
 /// Fewer rows than this are as good as so many.
 pub const FEW: f64 = 100.0;
@@ -32,11 +33,11 @@ impl ColumnStatistics {
     }
 }
 
-/// A value on a scale, if it is on one.
+/// A value on a scale, if it is on one. Dates are on that of timestamps, with which they are compared.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Float8(v) => v.is_finite().then_some(*v),
-        Value::Date(v) => Some(f64::from(*v)),
+        Value::Date(v) => Some(f64::from(*v) * DAY_MICROS as f64),
         Value::Timestamp(v) | Value::Timestamptz(v) | Value::Time(v) => Some(*v as f64),
         other => other.as_i64().map(|v| v as f64),
     }

@@ -166,6 +166,11 @@ impl<'a, W: Worker> Exec<'a, W> {
         key: &[Value],
         aggregates: &[Aggregate],
     ) -> Result<Option<usize>> {
+        if let Some(last) = groups.last
+            && groups.key(last) == key
+        {
+            return Ok(Some(last));
+        }
         let hash = groups.hash_of(key);
         let found = groups.find(hash, |of| of == key);
         if found.is_some() {

@@ -1,19 +1,23 @@
 //! A range that is read in batches: the engine's scan pauses, so that what stands above it can use the worker.
 
 use super::row_filter::RowFilter;
-use super::scan::{Bounds, conditions, forget, forgets, load};
-use super::{Exec, Flow, Next, row_weight};
+use super::scan::{Bounds, conditions, forget, forgets, load_some, to_load};
+use super::{Exec, Flow, Next, codec, row_weight};
 use scaledb_base::TableId;
 use scaledb_engine::{Order, Range, RowId, Worker};
 use scaledb_keys::{Direction, KeyBuf};
-use scaledb_planner::plan::Scan;
 use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::place::Load;
+use scaledb_planner::plan::{Scan, Slot, Upcoming};
 use scaledb_types::{Result, SqlError, Value};
 use std::ops::ControlFlow;
 
 /// Rows of the first batch, and of the largest. What calls functions that may write has all rows in one, as long as
 /// there is memory, or else it would meet what they insert.
 const BATCH: (usize, usize) = (8, 512);
+
+/// How many rows before a row the memory of what is looked up with it is asked for, at least; so many at once.
+const AHEAD: usize = 8;
 
 /// What one scan of the engine has found before it paused.
 struct Batch {
@@ -23,12 +27,19 @@ struct Batch {
     waits: bool,
     /// The rows for which the conditions so far hold.
     rows: Vec<(RowId, Vec<Value>)>,
+    /// The keys of what is looked up with each of them; empty where that is not known.
+    keys: Vec<KeyBuf>,
     /// Their memory.
     weight: usize,
     /// The rows that it has met, dropped ones included.
     met: usize,
     /// The key at which it paused; empty at the end of the range.
     last: KeyBuf,
+}
+
+/// The slots of some columns, and of those in the tail.
+fn slots_of(scan: &Scan, columns: &[Load]) -> impl Iterator<Item = Slot> {
+    columns.iter().map(|load| load.slot).chain(scan.loads.added.iter().map(|(_, slot)| *slot))
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
@@ -44,8 +55,8 @@ impl<'a, W: Worker> Exec<'a, W> {
         let mut filter = self.row_filter(scan);
         let waits = conditions(scan).iter().any(Expr::needs_worker);
         let first = if self.calls { usize::MAX } else { BATCH.0 };
-        let mut batch =
-            Batch { limit: first, waits, rows: Vec::new(), weight: 0, met: 0, last: KeyBuf::new() };
+        let (rows, keys) = (Vec::new(), Vec::new());
+        let mut batch = Batch { limit: first, waits, rows, keys, weight: 0, met: 0, last: KeyBuf::new() };
         loop {
             let range = Range { start: &start, end: end.as_deref() };
             self.fetch_batch(scan, index, range, order, filter.as_deref(), &mut batch)?;
@@ -82,8 +93,11 @@ impl<'a, W: Worker> Exec<'a, W> {
         batch: &mut Batch,
     ) -> Result<()> {
         let all = conditions(scan);
+        let left = filter.map_or(all, |filter| filter.rest(all));
+        let columns = to_load(scan, left);
         (batch.weight, batch.met) = (0, 0);
         batch.rows.clear();
+        batch.keys.clear();
         let Some(worker) = self.worker.take() else {
             return Err(SqlError::internal("a nested read within a scan"));
         };
@@ -92,10 +106,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         let scanned = worker.scan(index, range, order, &scan.projection, |id, key, row| {
             let mut keep = || {
                 self.tick()?;
-                let left = filter.map_or(all, |filter| filter.rest(all));
                 let mut passes = filter.is_none_or(|filter| filter.holds(row));
                 if passes {
-                    load(&mut self.frame, scan, row)?;
+                    load_some(&mut self.frame, scan, columns, row)?;
                     passes = batch.waits || self.hold(left)?;
                 }
                 if !passes {
@@ -110,9 +123,10 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 Ok(true) => {
                     let values: Vec<Value> =
-                        scan.loads.slots().map(|slot| self.frame[slot].clone()).collect();
+                        slots_of(scan, columns).map(|slot| self.frame[slot].clone()).collect();
                     batch.weight += row_weight(&values);
                     batch.rows.push((id, values));
+                    batch.keys.extend(scan.upcoming.iter().map(|upcoming| self.upcoming_key(upcoming)));
                 }
                 Ok(false) => {}
             }
@@ -132,6 +146,42 @@ impl<'a, W: Worker> Exec<'a, W> {
         failed.map_or(Ok(()), Err)
     }
 
+    /// The key of what is looked up with the values of a row that is loaded; empty if that is not known.
+    fn upcoming_key(&mut self, upcoming: &Upcoming) -> KeyBuf {
+        let mut key = KeyBuf::new();
+        for (expr, column) in upcoming.key.iter().zip(upcoming.table.index_columns(upcoming.index)) {
+            // what fails does so where it is looked up
+            let pushed = match self.eval(expr) {
+                Ok(value) if !value.is_null() => {
+                    codec::push_key(&mut key, &upcoming.table, column, &value).is_ok()
+                }
+                _ => false,
+            };
+            if !pushed {
+                return KeyBuf::new();
+            }
+        }
+        key
+    }
+
+    /// Asks for the memory of what is looked up with some rows of a batch.
+    fn foresee(&mut self, scan: &Scan, keys: &[KeyBuf], rows: std::ops::Range<usize>) -> Result<()> {
+        let each = scan.upcoming.len();
+        let end = keys.len().min(rows.end * each);
+        let Some(keys) = keys.get(rows.start * each..end) else { return Ok(()) };
+        let worker = self.worker()?;
+        for (number, upcoming) in scan.upcoming.iter().enumerate() {
+            let of = keys.iter().skip(number).step_by(each).filter(|key| !key.is_empty());
+            let index = upcoming.table.index_id(upcoming.index);
+            if upcoming.whole {
+                worker.prefetch(of.map(|key| (index, &key[..], &upcoming.projection)));
+            } else {
+                worker.prefetch_ranges(of.map(|key| (index, &key[..])));
+            }
+        }
+        Ok(())
+    }
+
     /// Calls `next` with the rows of a batch, after the conditions that have waited for the worker.
     fn hand_over(
         &mut self,
@@ -141,13 +191,15 @@ impl<'a, W: Worker> Exec<'a, W> {
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
         let all = conditions(scan);
-        let waited = match filter {
-            _ if !batch.waits => &[],
-            Some(filter) => filter.rest(all),
-            None => all,
-        };
-        for (id, values) in batch.rows.drain(..) {
-            for (slot, value) in scan.loads.slots().zip(values) {
+        let left = filter.map_or(all, |filter| filter.rest(all));
+        let columns = to_load(scan, left);
+        let waited = if batch.waits { left } else { &[] };
+        for (number, (id, values)) in batch.rows.drain(..).enumerate() {
+            if !batch.keys.is_empty() && number.is_multiple_of(AHEAD) {
+                let from = if number == 0 { 0 } else { number + AHEAD };
+                self.foresee(scan, &batch.keys, from..number + 2 * AHEAD)?;
+            }
+            for (slot, value) in slots_of(scan, columns).zip(values) {
                 self.frame[slot] = value;
             }
             self.rows[scan.number] = Some(id);

@@ -30,6 +30,7 @@ mod membership;
 pub(crate) mod modify_table;
 mod nested_loop;
 pub(crate) mod of_params;
+mod packed_groups;
 mod pipelined;
 pub(crate) mod project_set;
 mod references;

@@ -9,9 +9,9 @@
 //!        └─────────────── tests of bytes ────────────────────────────┘ └── evaluated ─────┘
 //! ```
 //!
-//! None of them can fail, and what stands behind the first one of another form is left in its place: the errors of a
-//! statement are those that it has without this. A condition that is not known to be true drops the row, as in any
-//! filter.
+//! None of them can fail, so the cheapest is made first, and those that bound one column are made as one. What stands
+//! behind the first one of another form is left in its place: the errors of a statement are those that it has without
+//! this. A condition that is not known to be true drops the row, as in any filter.
 
 use super::Exec;
 use super::scan::conditions;
@@ -20,9 +20,9 @@ use scaledb_planner::functions::ScalarFn;
 use scaledb_planner::plan::Scan;
 use scaledb_planner::plan::expr::{self, Compare, Expr};
 use scaledb_planner::plan::place::{Load, Loads};
-use scaledb_row::RowRef;
+use scaledb_row::{IntegerPlace, RowRef};
 use scaledb_types::calendar::DAY_MICROS;
-use scaledb_types::{Base, Numeric, Result, SqlState, Text, Type, Value};
+use scaledb_types::{Base, LikeParts, Numeric, Result, SqlState, Text, Type, Value};
 use std::rc::Rc;
 
 /// Rows that a scan meets before its filter is compiled: for fewer it does not pay. Tests have small tables.
@@ -41,22 +41,28 @@ pub(super) struct Warming {
 /// The leading conditions of a filter.
 #[derive(Debug)]
 pub(super) struct RowFilter {
-    /// One for each.
+    /// How many conditions these are.
+    conditions: usize,
+    /// The cheapest first.
     tests: Vec<Test>,
 }
 
 /// A condition on a row.
 #[derive(Debug)]
 enum Test {
-    /// An integer beside a constant.
-    Int(Int, Compare, i64),
+    /// An integer between two, both included.
+    Range(IntegerPlace, Range),
+    /// An integer that is none.
+    Not(IntegerPlace, i64),
     /// Two integers of one row.
-    Ints(Int, Compare, Int),
+    Ints(IntegerPlace, Compare, IntegerPlace),
     /// An integer that is one of a few.
-    IntIn(Int, Vec<i64>),
+    IntIn(IntegerPlace, Vec<i64>),
     Text(usize, Compare, Text),
     Texts(usize, Compare, usize),
     TextIn(usize, Vec<Text>),
+    /// Whether a text matches a pattern, or does not.
+    Like(usize, Box<LikeParts>, bool),
     /// Whether a column is NULL, or is not.
     Null(usize, bool),
     All(Vec<Test>),
@@ -66,11 +72,19 @@ enum Test {
     Present(usize),
 }
 
+/// Integers from the first to the last: one comparison tells whether one is of them.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    first: i64,
+    /// The last is so many behind it.
+    more: u64,
+}
+
 /// A column whose values are ordered as integers.
 #[derive(Clone, Copy, Debug)]
 struct Int {
     column: usize,
-    bytes: u8,
+    place: IntegerPlace,
     unit: Unit,
 }
 
@@ -99,7 +113,7 @@ impl RowFilter {
     /// What is left of the conditions of the filter.
     #[inline]
     pub(super) fn rest<'f>(&self, conditions: &'f [Expr]) -> &'f [Expr] {
-        &conditions[self.tests.len()..]
+        &conditions[self.conditions..]
     }
 }
 
@@ -139,12 +153,12 @@ impl<W: Worker> Exec<'_, W> {
         }
         let mut tests = Vec::new();
         for condition in conditions(scan) {
-            match self.test(condition, &scan.loads)? {
+            match self.test(condition, scan)? {
                 Some(test) => tests.push(test),
                 None => break,
             }
         }
-        let filter = Rc::new(RowFilter { tests });
+        let filter = Rc::new(RowFilter { conditions: tests.len(), tests: in_order(tests) });
         self.aside().filters[scan.number].filter = Some(filter.clone());
         Ok(Some(filter))
     }
@@ -153,52 +167,81 @@ impl<W: Worker> Exec<'_, W> {
     ///
     /// # Errors
     /// 57014.
-    pub(super) fn whole_filter(&mut self, condition: &Expr, loads: &Loads) -> Result<Option<RowFilter>> {
-        Ok(self.test(condition, loads)?.map(|test| RowFilter { tests: vec![test] }))
+    pub(super) fn whole_filter(&mut self, condition: &Expr, scan: &Scan) -> Result<Option<RowFilter>> {
+        Ok(self.test(condition, scan)?.map(|test| RowFilter { conditions: 1, tests: vec![test] }))
     }
 
     /// A condition as a test, if it has the form of one.
-    fn test(&mut self, condition: &Expr, loads: &Loads) -> Result<Option<Test>> {
+    fn test(&mut self, condition: &Expr, scan: &Scan) -> Result<Option<Test>> {
         Ok(match condition {
-            Expr::Compare(op, pair) => self.comparison(*op, &pair.0, &pair.1, loads)?,
-            Expr::Call(call) => match (comparison_of(&call.0), &call.1[..]) {
-                (Some(op), [left, right]) => self.comparison(op, left, right, loads)?,
+            Expr::Compare(op, pair) => self.comparison(*op, &pair.0, &pair.1, scan)?,
+            Expr::Call(call) => match &call.1[..] {
+                [left, right] => match comparison_of(&call.0) {
+                    Some(op) => self.comparison(op, left, right, scan)?,
+                    None => self.like(&call.0, left, right, scan)?,
+                },
                 _ => None,
             },
-            Expr::And(list) => self.tests(list, loads)?.map(Test::All),
-            Expr::Or(list) => self.tests(list, loads)?.map(Test::Any),
+            // what is not known to match is not known not to match
+            Expr::Not(negated) => match self.test(negated, scan)? {
+                Some(Test::Like(column, parts, matches)) => Some(Test::Like(column, parts, !matches)),
+                _ => None,
+            },
+            Expr::And(list) => self.tests(list, scan)?.map(|tests| Test::All(in_order(tests))),
+            Expr::Or(list) => self.tests(list, scan)?.map(Test::Any),
             Expr::In(value, list) => {
-                let Some(load) = load_of(value, loads) else { return Ok(None) };
+                let Some(load) = load_of(value, &scan.loads) else { return Ok(None) };
                 let mut values = Vec::with_capacity(list.len());
                 for part in list {
                     let Some(value) = self.constant(part)? else { return Ok(None) };
                     values.push(value);
                 }
-                one_of(load, &values)
+                one_of(scan, load, &values)
             }
             Expr::Test(test @ (expr::Test::Null | expr::Test::NotNull), value) => {
-                load_of(value, loads).map(|load| Test::Null(load.column, *test == expr::Test::Null))
+                load_of(value, &scan.loads).map(|load| Test::Null(load.column, *test == expr::Test::Null))
             }
             _ => None,
         })
     }
 
     /// Conditions as tests, if all have the form of one.
-    fn tests(&mut self, list: &[Expr], loads: &Loads) -> Result<Option<Vec<Test>>> {
+    fn tests(&mut self, list: &[Expr], scan: &Scan) -> Result<Option<Vec<Test>>> {
         let mut tests = Vec::with_capacity(list.len());
         for part in list {
-            let Some(test) = self.test(part, loads)? else { return Ok(None) };
+            let Some(test) = self.test(part, scan)? else { return Ok(None) };
             tests.push(test);
         }
         Ok(Some(tests))
     }
 
-    fn comparison(&mut self, op: Compare, left: &Expr, right: &Expr, loads: &Loads) -> Result<Option<Test>> {
-        Ok(match (load_of(left, loads), load_of(right, loads)) {
-            (Some(left), Some(right)) => columns(left, op, right),
-            (Some(left), None) => self.constant(right)?.and_then(|value| beside(left, op, &value)),
-            (None, Some(right)) => self.constant(left)?.and_then(|value| beside(right, op.flip(), &value)),
+    fn comparison(&mut self, op: Compare, left: &Expr, right: &Expr, scan: &Scan) -> Result<Option<Test>> {
+        Ok(match (load_of(left, &scan.loads), load_of(right, &scan.loads)) {
+            (Some(left), Some(right)) => columns(scan, left, op, right),
+            (Some(left), None) => self.constant(right)?.and_then(|value| beside(scan, left, op, &value)),
+            (None, Some(right)) => {
+                self.constant(left)?.and_then(|value| beside(scan, right, op.flip(), &value))
+            }
             (None, None) => None,
+        })
+    }
+
+    /// LIKE and NOT LIKE of a text and a pattern of literal parts.
+    fn like(&mut self, function: &ScalarFn, left: &Expr, right: &Expr, scan: &Scan) -> Result<Option<Test>> {
+        let negated = match function.signature() {
+            Some(("~~", [text, _])) if is_unpadded(*text) => false,
+            Some(("!~~", [text, _])) if is_unpadded(*text) => true,
+            _ => return Ok(None),
+        };
+        let Some(load) = load_of(left, &scan.loads).filter(|load| is_unpadded(load.ty)) else {
+            return Ok(None);
+        };
+        Ok(match self.constant(right)? {
+            Some(Value::Null) => Some(Test::Never),
+            Some(Value::Text(pattern)) => {
+                LikeParts::new(&pattern).map(|parts| Test::Like(load.column, Box::new(parts), !negated))
+            }
+            _ => None,
         })
     }
 
@@ -230,20 +273,61 @@ impl<W: Worker> Exec<'_, W> {
     }
 }
 
-impl Int {
-    /// The value; `None` if it is NULL.
-    #[inline]
-    fn of(self, row: RowRef<'_>) -> Option<i64> {
-        if row.is_null(self.column) {
-            return None;
-        }
-        Some(match self.bytes {
-            1 => row.bool(self.column).into(),
-            2 => row.i16(self.column).into(),
-            4 => row.i32(self.column).into(),
-            _ => row.i64(self.column),
+impl Range {
+    const ALL: Self = Self { first: i64::MIN, more: u64::MAX };
+
+    /// Those for which a comparison with one holds; `None` if there are none, or they are no range.
+    fn of(op: Compare, value: i64) -> Option<Self> {
+        Some(match op {
+            Compare::Eq => Self { first: value, more: 0 },
+            Compare::Ne => return None,
+            Compare::Lt => Self::between(i64::MIN, value.checked_sub(1)?)?,
+            Compare::Le => Self::between(i64::MIN, value)?,
+            Compare::Gt => Self::between(value.checked_add(1)?, i64::MAX)?,
+            Compare::Ge => Self::between(value, i64::MAX)?,
         })
     }
+
+    fn between(first: i64, last: i64) -> Option<Self> {
+        (first <= last).then(|| Self { first, more: last.wrapping_sub(first) as u64 })
+    }
+
+    fn last(self) -> i64 {
+        self.first.wrapping_add(self.more as i64)
+    }
+
+    /// Those that both have.
+    fn and(self, other: Self) -> Option<Self> {
+        Self::between(self.first.max(other.first), self.last().min(other.last()))
+    }
+
+    #[inline]
+    fn has(self, value: i64) -> bool {
+        value.wrapping_sub(self.first) as u64 <= self.more
+    }
+}
+
+/// Tests of which all have to hold: those that bound one column as one, and the cheapest first.
+fn in_order(tests: Vec<Test>) -> Vec<Test> {
+    let mut ranges: Vec<(IntegerPlace, Option<Range>)> = Vec::new();
+    let mut others = Vec::new();
+    for test in tests {
+        match test {
+            Test::Range(place, range) => {
+                let known = ranges.iter().position(|(of, _)| *of == place).unwrap_or_else(|| {
+                    ranges.push((place, Some(Range::ALL)));
+                    ranges.len() - 1
+                });
+                ranges[known].1 = ranges[known].1.and_then(|has| has.and(range));
+            }
+            other => others.push(other),
+        }
+    }
+    let ranges =
+        ranges.into_iter().map(|(place, range)| range.map_or(Test::Never, |r| Test::Range(place, r)));
+    let mut tests: Vec<Test> = ranges.chain(others).collect();
+    tests.sort_by_key(Test::effort);
+    tests
 }
 
 /// The bytes of a text column; `None` if it is NULL.
@@ -253,15 +337,29 @@ fn text(row: RowRef<'_>, column: usize) -> Option<&[u8]> {
 }
 
 impl Test {
+    /// What it costs beside others.
+    fn effort(&self) -> u8 {
+        match self {
+            Self::Never => 0,
+            Self::Range(..) | Self::Not(..) | Self::Null(..) | Self::Present(_) => 1,
+            Self::Ints(..) => 2,
+            Self::IntIn(..) => 3,
+            Self::Text(..) | Self::Texts(..) | Self::TextIn(..) => 4,
+            Self::All(_) | Self::Any(_) => 5,
+            Self::Like(..) => 6,
+        }
+    }
+
     #[inline]
     fn holds(&self, row: RowRef<'_>) -> bool {
         match self {
-            Self::Int(int, op, value) => int.of(row).is_some_and(|of| op.holds(of.cmp(value))),
-            Self::Ints(left, op, right) => match (left.of(row), right.of(row)) {
+            Self::Range(place, range) => row.integer_at(*place).is_some_and(|of| range.has(of)),
+            Self::Not(place, value) => row.integer_at(*place).is_some_and(|of| of != *value),
+            Self::Ints(left, op, right) => match (row.integer_at(*left), row.integer_at(*right)) {
                 (Some(left), Some(right)) => op.holds(left.cmp(&right)),
                 _ => false,
             },
-            Self::IntIn(int, values) => int.of(row).is_some_and(|of| values.contains(&of)),
+            Self::IntIn(place, values) => row.integer_at(*place).is_some_and(|of| values.contains(&of)),
             Self::Text(column, op, value) => {
                 text(row, *column).is_some_and(|of| compare_bytes(*op, of, value.as_bytes()))
             }
@@ -271,6 +369,9 @@ impl Test {
             },
             Self::TextIn(column, values) => {
                 text(row, *column).is_some_and(|of| values.iter().any(|value| value.as_bytes() == of))
+            }
+            Self::Like(column, parts, matches) => {
+                text(row, *column).is_some_and(|of| parts.match_bytes(of) == *matches)
             }
             Self::Null(column, null) => row.is_null(*column) == *null,
             Self::All(tests) => tests.iter().all(|test| test.holds(row)),
@@ -302,18 +403,7 @@ fn comparison_of(function: &ScalarFn) -> Option<Compare> {
         (Some(Base::Date), Some(Base::Timestamp)) | (Some(Base::Timestamp), Some(Base::Date))
     );
     let ints = int(left) && int(right);
-    if !(times || ints) {
-        return None;
-    }
-    Some(match name {
-        "=" => Compare::Eq,
-        "<>" => Compare::Ne,
-        "<" => Compare::Lt,
-        "<=" => Compare::Le,
-        ">" => Compare::Gt,
-        ">=" => Compare::Ge,
-        _ => return None,
-    })
+    if times || ints { Compare::named(name) } else { None }
 }
 
 /// The column that an expression is.
@@ -326,24 +416,28 @@ fn is_text(ty: Type) -> bool {
     !ty.array && matches!(ty.base, Base::Text | Base::Varchar | Base::Bpchar)
 }
 
+/// Whether the bytes of a text are its characters: those of a `char(n)` lack its blanks.
+fn is_unpadded(ty: Type) -> bool {
+    !ty.array && matches!(ty.base, Base::Text | Base::Varchar)
+}
+
 /// The column as one of integers.
-fn int_of(load: Load) -> Option<Int> {
+fn int_of(scan: &Scan, load: Load) -> Option<Int> {
     if load.ty.array {
         return None;
     }
-    let (bytes, unit) = match load.ty.base {
-        Base::Bool => (1, Unit::Bool),
-        Base::Int2 => (2, Unit::Int),
-        Base::Int4 => (4, Unit::Int),
-        Base::Int8 => (8, Unit::Int),
-        Base::Date => (4, Unit::Day),
-        Base::Time => (8, Unit::Time),
-        Base::Timestamp => (8, Unit::Timestamp),
-        Base::Timestamptz => (8, Unit::Timestamptz),
-        Base::Numeric => (8, Unit::Decimal(load.ty.word_scale()?)),
+    let unit = match load.ty.base {
+        Base::Bool => Unit::Bool,
+        Base::Int2 | Base::Int4 | Base::Int8 => Unit::Int,
+        Base::Date => Unit::Day,
+        Base::Time => Unit::Time,
+        Base::Timestamp => Unit::Timestamp,
+        Base::Timestamptz => Unit::Timestamptz,
+        Base::Numeric => Unit::Decimal(load.ty.word_scale()?),
         _ => return None,
     };
-    Some(Int { column: load.column, bytes, unit })
+    let place = scan.table.info.schema.layout().integer_place(load.column)?;
+    Some(Int { column: load.column, place, unit })
 }
 
 /// A constant in a column's unit.
@@ -392,16 +486,16 @@ fn decimal(value: &Numeric, scale: i32) -> Option<Constant> {
 }
 
 /// Two columns beside each other.
-fn columns(left: Load, op: Compare, right: Load) -> Option<Test> {
+fn columns(scan: &Scan, left: Load, op: Compare, right: Load) -> Option<Test> {
     if is_text(left.ty) && is_text(right.ty) {
         return Some(Test::Texts(left.column, op, right.column));
     }
-    let (left, right) = (int_of(left)?, int_of(right)?);
-    (left.unit == right.unit).then_some(Test::Ints(left, op, right))
+    let (left, right) = (int_of(scan, left)?, int_of(scan, right)?);
+    (left.unit == right.unit).then_some(Test::Ints(left.place, op, right.place))
 }
 
 /// A column beside a constant.
-fn beside(load: Load, op: Compare, value: &Value) -> Option<Test> {
+fn beside(scan: &Scan, load: Load, op: Compare, value: &Value) -> Option<Test> {
     if value.is_null() {
         return Some(Test::Never);
     }
@@ -409,18 +503,23 @@ fn beside(load: Load, op: Compare, value: &Value) -> Option<Test> {
         let Value::Text(value) = value else { return None };
         return Some(Test::Text(load.column, op, value.clone()));
     }
-    let int = int_of(load)?;
+    let int = int_of(scan, load)?;
+    let compared = |op: Compare, value: i64| match (op, Range::of(op, value)) {
+        (Compare::Ne, _) => Test::Not(int.place, value),
+        (_, Some(range)) => Test::Range(int.place, range),
+        (_, None) => Test::Never,
+    };
     Some(match (constant(int.unit, value)?, op) {
-        (Constant::Exactly(value), _) => Test::Int(int, op, value),
+        (Constant::Exactly(value), _) => compared(op, value),
         (Constant::Above(_), Compare::Eq) => Test::Never,
         (Constant::Above(_), Compare::Ne) => Test::Present(int.column),
-        (Constant::Above(below), Compare::Lt | Compare::Le) => Test::Int(int, Compare::Le, below),
-        (Constant::Above(below), Compare::Gt | Compare::Ge) => Test::Int(int, Compare::Gt, below),
+        (Constant::Above(below), Compare::Lt | Compare::Le) => compared(Compare::Le, below),
+        (Constant::Above(below), Compare::Gt | Compare::Ge) => compared(Compare::Gt, below),
     })
 }
 
 /// A column that is one of several constants.
-fn one_of(load: Load, list: &[Value]) -> Option<Test> {
+fn one_of(scan: &Scan, load: Load, list: &[Value]) -> Option<Test> {
     // what is compared with NULL is not known to be equal
     let constants: Vec<&Value> = list.iter().filter(|value| !value.is_null()).collect();
     if is_text(load.ty) {
@@ -430,7 +529,7 @@ fn one_of(load: Load, list: &[Value]) -> Option<Test> {
         };
         return Some(Test::TextIn(load.column, constants.iter().map(text).collect::<Option<_>>()?));
     }
-    let int = int_of(load)?;
+    let int = int_of(scan, load)?;
     let mut values = Vec::with_capacity(constants.len());
     for value in constants {
         match constant(int.unit, value)? {
@@ -438,5 +537,5 @@ fn one_of(load: Load, list: &[Value]) -> Option<Test> {
             Constant::Above(_) => {}
         }
     }
-    Some(Test::IntIn(int, values))
+    Some(Test::IntIn(int.place, values))
 }

@@ -14,13 +14,14 @@
 //! this.
 
 use super::groups::Groups;
+use super::packed_groups::PackedGroups;
 use super::row_filter::{RowFilter, WARM_UP, load_of};
 use super::{Exec, codec};
 use scaledb_engine::Worker;
 use scaledb_planner::plan::expr::Expr;
-use scaledb_planner::plan::place::{Load, Loads};
+use scaledb_planner::plan::place::Load;
 use scaledb_planner::plan::{Aggregate, Scan, Slot};
-use scaledb_row::RowRef;
+use scaledb_row::{IntegerPlace, RowRef};
 use scaledb_types::numeric::{Exact, MAX_SCALE};
 use scaledb_types::{Base, Numeric, Result, Type, Value};
 use std::hash::{Hash, Hasher};
@@ -38,6 +39,8 @@ pub(super) struct ByBytes {
 
 struct RowGroups {
     keys: Vec<Load>,
+    /// For as long as there are few groups.
+    packed: Option<PackedGroups>,
     /// The key of a row whose group is not there.
     key: Vec<Value>,
     steps: Vec<Step>,
@@ -61,7 +64,7 @@ enum GroupOfRow {
 /// A number, as an integer of a scale that is the same for all rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
-    Column(usize),
+    Column(IntegerPlace),
     Constant(i64),
     Product(usize, usize),
     /// Of both numbers by powers of ten that give them one scale.
@@ -154,20 +157,35 @@ impl<'a, W: Worker> Exec<'a, W> {
         let Some(row_groups) = &mut by.row_groups else {
             by.rows += 1;
             if by.rows == WARM_UP {
-                by.row_groups = self.row_groups(&scan.loads, keys, aggregates, groups)?;
+                by.row_groups = self.row_groups(scan, keys, aggregates, groups)?;
             }
             return Ok(false);
         };
         if row_groups.compute(row).is_none() {
             return Ok(false);
         }
-        let number = match row_groups.group(groups, scan, row) {
-            GroupOfRow::Of(number) => number,
-            GroupOfRow::None(hash) => match self.begin_group(groups, hash, &row_groups.key, aggregates)? {
-                Some(number) => number,
-                None => return Ok(false),
-            },
-            GroupOfRow::Unknown => return Ok(false),
+        let packed = row_groups.packed.as_ref().and_then(|packed| packed.pack(row));
+        let known =
+            row_groups.packed.as_ref().zip(packed.as_ref()).and_then(|(groups, key)| groups.find(key));
+        let number = if let Some(number) = known {
+            number
+        } else {
+            let number = match row_groups.group(groups, scan, row) {
+                GroupOfRow::Of(number) => number,
+                GroupOfRow::None(hash) => {
+                    match self.begin_group(groups, hash, &row_groups.key, aggregates)? {
+                        Some(number) => number,
+                        None => return Ok(false),
+                    }
+                }
+                GroupOfRow::Unknown => return Ok(false),
+            };
+            if let (Some(groups), Some(key)) = (&mut row_groups.packed, packed)
+                && !groups.note(key, number)
+            {
+                row_groups.packed = None;
+            }
+            number
         };
         let RowGroups { numbers, parts, filters, .. } = row_groups;
         let mut grown = 0;
@@ -206,13 +224,13 @@ impl<'a, W: Worker> Exec<'a, W> {
     #[cold]
     fn row_groups(
         &mut self,
-        loads: &Loads,
+        scan: &Scan,
         keys: &[(Expr, Slot)],
         aggregates: &[Aggregate],
         groups: &Groups<'_, 'a>,
     ) -> Result<Option<RowGroups>> {
-        let keys = keys.iter().map(|(key, _)| load_of(key, loads).filter(|load| is_key(load.ty)));
-        let Some(keys) = keys.collect() else { return Ok(None) };
+        let keys = keys.iter().map(|(key, _)| load_of(key, &scan.loads).filter(|load| is_key(load.ty)));
+        let Some(keys) = keys.collect::<Option<Vec<Load>>>() else { return Ok(None) };
         let mut steps = Steps::default();
         let (mut parts, mut filters) = (Vec::new(), Vec::new());
         for (at, aggregate) in aggregates.iter().enumerate() {
@@ -221,21 +239,24 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             let part = match &aggregate.args[..] {
                 [] => Some(Part::Row),
-                [arg] => self.part(aggregate, arg, loads, &mut steps)?,
+                [arg] => self.part(aggregate, arg, scan, &mut steps)?,
                 _ => None,
             };
             let Some(part) = part else { return Ok(None) };
             parts.push(part);
             filters.push(match &aggregate.filter {
                 None => None,
-                Some(filter) => match self.whole_filter(filter, loads)? {
+                Some(filter) => match self.whole_filter(filter, scan)? {
                     Some(filter) => Some(filter),
                     None => return Ok(None),
                 },
             });
         }
         let numbers = vec![None; steps.steps.len()];
-        Ok(Some(RowGroups { keys, key: Vec::new(), steps: steps.steps, numbers, parts, filters }))
+        let layout = scan.table.info.schema.layout();
+        let packed =
+            if groups.together { None } else { PackedGroups::new(layout, &keys, |key| is_text(key.ty)) };
+        Ok(Some(RowGroups { keys, packed, key: Vec::new(), steps: steps.steps, numbers, parts, filters }))
     }
 
     /// What an aggregate takes of a row that has this argument.
@@ -243,31 +264,33 @@ impl<'a, W: Worker> Exec<'a, W> {
         &mut self,
         aggregate: &Aggregate,
         arg: &Expr,
-        loads: &Loads,
+        scan: &Scan,
         steps: &mut Steps,
     ) -> Result<Option<Part>> {
-        let load = load_of(arg, loads);
+        let load = load_of(arg, &scan.loads);
         if let Some(load) = load
             && aggregate.function.counts_values()
         {
             return Ok(Some(Part::Present(load.column)));
         }
-        if let Some(number) = self.number(arg, loads, steps)? {
+        if let Some(number) = self.number(arg, scan, steps)? {
             return Ok(Some(Part::Number(number, steps.scales[number])));
         }
         Ok(load.map(Part::Column))
     }
 
     /// The number of the step that computes an expression, if it is one of numbers that are integers in rows.
-    fn number(&mut self, expr: &Expr, loads: &Loads, steps: &mut Steps) -> Result<Option<usize>> {
-        if let Some(load) = load_of(expr, loads) {
-            return Ok(scale_of(load.ty).and_then(|scale| steps.add(Step::Column(load.column), scale)));
+    fn number(&mut self, expr: &Expr, scan: &Scan, steps: &mut Steps) -> Result<Option<usize>> {
+        if let Some(load) = load_of(expr, &scan.loads) {
+            let place = scan.table.info.schema.layout().integer_place(load.column);
+            let number = scale_of(load.ty).zip(place);
+            return Ok(number.and_then(|(scale, place)| steps.add(Step::Column(place), scale)));
         }
         if let Expr::Call(call) = expr
             && let (Some(exact), [left, right]) = (call.0.exact(), &call.1[..])
         {
-            let Some(left) = self.number(left, loads, steps)? else { return Ok(None) };
-            let Some(right) = self.number(right, loads, steps)? else { return Ok(None) };
+            let Some(left) = self.number(left, scan, steps)? else { return Ok(None) };
+            let Some(right) = self.number(right, scan, steps)? else { return Ok(None) };
             return Ok(steps.exact(exact, left, right));
         }
         Ok(match self.constant(expr)? {
@@ -355,8 +378,10 @@ impl RowGroups {
         for at in 0..self.steps.len() {
             let of = |number: usize| self.numbers[number];
             let number = match self.steps[at] {
-                Step::Column(column) if row.is_null(column) => None,
-                Step::Column(column) => Some(Value::mantissa_of_word(row.i64(column))?),
+                Step::Column(place) => match row.integer_at(place) {
+                    Some(word) => Some(Value::mantissa_of_word(word)?),
+                    None => None,
+                },
                 Step::Constant(value) => Some(value),
                 Step::Product(left, right) => match (of(left), of(right)) {
                     (Some(left), Some(right)) => Some(left.checked_mul(right)?),

@@ -6,6 +6,7 @@ use scaledb_base::TableId;
 use scaledb_engine::{Order, PREFETCH, Range, ReadMark, RowId, Worker};
 use scaledb_keys::{KeyBuf, Nulls};
 use scaledb_planner::plan::expr::Expr;
+use scaledb_planner::plan::place::Load;
 use scaledb_planner::plan::{Access, Bound, IndexColumn, KeyValue, Scan};
 use scaledb_row::RowRef;
 use scaledb_types::{Result, Value};
@@ -17,8 +18,14 @@ pub(super) type Bounds = (KeyBuf, Option<KeyBuf>);
 /// Writes the columns of a row into the frame.
 #[inline]
 pub(crate) fn load(frame: &mut [Value], scan: &Scan, row: RowRef<'_>) -> Result<()> {
+    load_some(frame, scan, &scan.loads.columns, row)
+}
+
+/// Writes some of the columns of a row into the frame, and those in the tail.
+#[inline]
+pub(super) fn load_some(frame: &mut [Value], scan: &Scan, columns: &[Load], row: RowRef<'_>) -> Result<()> {
     let schema = &scan.table.info.schema;
-    for load in &scan.loads.columns {
+    for load in columns {
         frame[load.slot] = codec::load(row, schema, load.column, load.ty)?;
     }
     for &(position, slot) in &scan.loads.added {
@@ -40,6 +47,12 @@ pub(super) fn conditions(scan: &Scan) -> &[Expr] {
         Some(Expr::And(list)) => list,
         Some(one) => std::slice::from_ref(one),
     }
+}
+
+/// The columns that are read of a row for which the filter holds but for these conditions.
+#[inline]
+pub(super) fn to_load<'s>(scan: &'s Scan, left: &[Expr]) -> &'s [Load] {
+    if left.is_empty() { scan.loads.kept() } else { &scan.loads.columns }
 }
 
 /// What the transaction has read before a scan whose reads it is to forget.
@@ -273,6 +286,27 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
     }
 
+    /// Takes a row for which the conditions hold that bytes decide; `left` are the others.
+    #[inline]
+    fn passed(
+        &mut self,
+        scan: &Scan,
+        (id, row): (RowId, RowRef<'_>),
+        left: &[Expr],
+        bytes: &mut Option<&mut TakeBytes<'_, 'a, W>>,
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        if let Some(take) = bytes
+            && left.is_empty()
+            && take(self, row)?
+        {
+            return Ok(Flow::Continue(()));
+        }
+        load_some(&mut self.frame, scan, to_load(scan, left), row)?;
+        self.rows[scan.number] = Some(id);
+        self.filtered(scan, id, left, next)
+    }
+
     fn range(
         &mut self,
         scan: &Scan,
@@ -299,35 +333,38 @@ impl<'a, W: Worker> Exec<'a, W> {
         let mut unfiltered = 0_usize;
         let mark = forgets(scan, worker);
         let scanned = worker.scan(index, range, order, &scan.projection, |id, _, row| {
-            outcome = self.tick().and_then(|()| {
-                let left = match &filter {
-                    Some(filter) if !filter.holds(row) => {
-                        self.note_filtered(scan);
-                        return Ok(Flow::Continue(()));
-                    }
-                    Some(filter) => filter.rest(all),
-                    None if all.is_empty() => all,
-                    None => {
-                        unfiltered += 1;
-                        if unfiltered.is_multiple_of(WARM_UP) {
-                            filter = self.warm_up(scan, WARM_UP)?;
-                        }
-                        all
-                    }
-                };
-                if let Some(take) = &mut bytes
-                    && left.is_empty()
-                    && take(self, row)?
-                {
-                    return Ok(Flow::Continue(()));
+            // most rows are dropped here: nothing is stored for them that is read again at once
+            if let Err(error) = self.tick() {
+                outcome = Err(error);
+                return ControlFlow::Break(());
+            }
+            let left = match &filter {
+                Some(filter) if !filter.holds(row) => {
+                    self.note_filtered(scan);
+                    return ControlFlow::Continue(());
                 }
-                load(&mut self.frame, scan, row)?;
-                self.rows[scan.number] = Some(id);
-                self.filtered(scan, id, left, next)
-            });
-            match outcome {
-                Ok(flow) => flow,
-                Err(_) => ControlFlow::Break(()),
+                Some(filter) => filter.rest(all),
+                None if all.is_empty() => all,
+                None => {
+                    unfiltered += 1;
+                    if unfiltered.is_multiple_of(WARM_UP) {
+                        match self.warm_up(scan, WARM_UP) {
+                            Ok(warm) => filter = warm,
+                            Err(error) => {
+                                outcome = Err(error);
+                                return ControlFlow::Break(());
+                            }
+                        }
+                    }
+                    all
+                }
+            };
+            match self.passed(scan, (id, row), left, &mut bytes, next) {
+                Ok(Flow::Continue(())) => ControlFlow::Continue(()),
+                ended => {
+                    outcome = ended;
+                    ControlFlow::Break(())
+                }
             }
         });
         forget(worker, mark);

@@ -46,6 +46,7 @@ mod slt;
 mod spill;
 mod statistics;
 mod temporary;
+mod trimmed;
 mod truncate;
 mod updatable_views;
 mod windows;

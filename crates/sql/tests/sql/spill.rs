@@ -306,6 +306,9 @@ fn joins_are_as_in_memory<E: Engine>(db: Database<E>) {
             "select x.id, y.id, y.b from t x full join t y on x.a = -y.a - 1 order by x.id, y.id",
             "select x.id, y.id, y.b from t x full join t y on nullif(x.j, true) = nullif(y.j, true) and x.id = y.id
                order by x.id, y.id",
+            // the outer rows are fewer, and kept
+            "select x.*, y.id, y.h from t x left join t y on nullif(x.a, 4) = y.a and x.b < y.b where x.id % 2 = 0 and x.id % 7 < 5
+               order by x.id, y.id",
             // few keys, so that to divide rows does not help
             "select x.id, y.id, y.h from (select * from t where id <= 30) x left join t y on x.id % 2 = y.id % 2 and x.id < y.a - 800
                order by x.id, y.id",
@@ -317,8 +320,8 @@ fn joins_are_as_in_memory<E: Engine>(db: Database<E>) {
             "select x.id, y.id, z.id from t x left join t y on x.k = y.k and y.id > x.id full join t z on z.a = y.a and z.j
                order by x.id, y.id, z.id",
             "select (select count(*) from t y join t z on y.a = z.a and y.b > z.b where y.id > x.id) from t x where x.id % 900 = 7",
-            "select x.id from t x where exists (select from t y full join t z on y.a = z.a + 1 where y.id is null and z.id = x.id)
-               order by 1",
+            "select x.id from t x where exists (select from t y full join t z on y.a = z.a + 1 where y.id is null and z.id = x.id
+               and coalesce(z.b, z.g::text, z.h::text, z.i::text, z.k::text) is not null) order by 1",
         ],
     );
 }
@@ -632,7 +635,7 @@ fn a_statement_is_cancelled_while_it_writes<E: Engine>(db: Database<E>) {
         "select * from generate_series(1, 1000000000) g order by g desc",
         // nobody else looks while a join finds nothing
         "select count(*) from t x full join generate_series(1, 1000000000) n on x.id = n",
-        "select count(*) from generate_series(1, 1000000000) n left join t x on x.a = n % 1000 + 1",
+        "select count(x) from generate_series(1, 1000000000) n left join t x on x.a = n % 1000 + 1",
     ] {
         let before = counter(s, "temporary files");
         // on a busy machine it may not have come to write in the shortest of these times

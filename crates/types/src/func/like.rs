@@ -5,6 +5,7 @@ use super::text::lower;
 use super::{Code, Registry};
 use crate::error::{Result, SqlError, SqlState};
 use crate::value::Value;
+use memchr::memmem::Finder;
 
 /// A piece of a LIKE pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,6 +150,49 @@ fn general(pieces: &[Piece], text: &str) -> Result<bool> {
     }
 }
 
+/// A pattern that has no special character but `%`, as parts that are found in many texts.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    first: Box<str>,
+    between: Vec<Finder<'static>>,
+    /// None if there is no `%`: then the first part is the whole.
+    last: Option<Box<str>>,
+}
+
+impl Parts {
+    /// The parts of a pattern; `None` if it has other special characters.
+    pub fn new(pattern: &str) -> Option<Self> {
+        if has_others(pattern) {
+            return None;
+        }
+        let mut parts = pattern.split('%');
+        let first = parts.next().unwrap_or_default().into();
+        let last = parts.next_back().map(Box::from);
+        let between = parts.map(|part| Finder::new(part).into_owned()).collect();
+        Some(Self { first, between, last })
+    }
+
+    /// Whether the bytes of a text match: the first part stands at their begin, the last one at their end, and those
+    /// between them where they come first.
+    pub fn match_bytes(&self, text: &[u8]) -> bool {
+        let Some(last) = &self.last else { return text == self.first.as_bytes() };
+        let inner = text.strip_prefix(self.first.as_bytes());
+        let Some(mut rest) = inner.and_then(|inner| inner.strip_suffix(last.as_bytes())) else {
+            return false;
+        };
+        for part in &self.between {
+            let Some(at) = part.find(rest) else { return false };
+            rest = &rest[at + part.needle().len()..];
+        }
+        true
+    }
+}
+
+/// Whether a pattern has special characters besides `%`.
+fn has_others(pattern: &str) -> bool {
+    pattern.bytes().any(|byte| matches!(byte, b'_' | b'\\'))
+}
+
 /// Whether a text matches a pattern that has no special character but `%`: the first part stands at its begin, the
 /// last one at its end, and those between them where they come first.
 fn like_parts(text: &str, pattern: &str) -> bool {
@@ -220,7 +264,7 @@ pub(super) fn like_escape(pattern: &str, escape: &str) -> Result<String> {
 }
 
 pub(super) fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool> {
-    if !ignore_case && !pattern.bytes().any(|byte| matches!(byte, b'_' | b'\\')) {
+    if !ignore_case && !has_others(pattern) {
         return Ok(like_parts(text, pattern));
     }
     Like::new(pattern, Some('\\'), ignore_case).matches(text)
@@ -262,4 +306,28 @@ fn padded_like(call: &super::Call<'_>, args: &[Value], ignore_case: bool, not: b
     args[0].write_text(call.args[0], call.env, &mut out);
     let text = String::from_utf8_lossy(&out);
     Ok(Value::Bool(like(&text, args[1].as_str().unwrap_or(""), ignore_case)? != not))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_match_what_their_pattern_matches() {
+        const PIECES: [&str; 7] = ["%", "%%", "a", "b", "ab", "ä", ""];
+        let mut patterns = vec![String::new()];
+        for _ in 0..4 {
+            let longer = patterns.iter().flat_map(|p| PIECES.iter().map(move |piece| format!("{p}{piece}")));
+            patterns = longer.collect();
+        }
+        let texts = ["", "a", "b", "ab", "ba", "aab", "abab", "ä", "aäb", "äa", "abäab", "ababab"];
+        for pattern in &patterns {
+            let parts = Parts::new(pattern).unwrap();
+            for text in texts {
+                let expected = Like::new(pattern, Some('\\'), false).matches(text).unwrap();
+                assert_eq!(parts.match_bytes(text.as_bytes()), expected, "{text} like {pattern}");
+            }
+        }
+        assert!(Parts::new("a_").is_none() && Parts::new("a\\%").is_none());
+    }
 }

@@ -56,7 +56,7 @@ pub use float::random;
 pub use json_records::{Form, JsonRecords};
 pub use json_rows::JsonRows;
 pub use jsonpath::path_rows;
-pub use like::Like;
+pub use like::{Like, Parts as LikeParts};
 pub use named::{Parameter, named_parameters};
 pub use regexp::{Regex, regexp_matches};
 pub use resolve::{
