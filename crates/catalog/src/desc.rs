@@ -455,6 +455,12 @@ impl TableDesc {
             || self.indexes.iter().any(|i| i.constraint && i.name == name)
             || self.checks.iter().any(|c| c.name == name)
             || self.foreign_keys.iter().any(|f| f.name == name)
+            || self.constraint_trigger(name).is_some()
+    }
+
+    /// The constraint trigger whose constraint has this name.
+    pub fn constraint_trigger(&self, name: &str) -> Option<&TriggerDesc> {
+        self.triggers.iter().find(|trigger| trigger.constraint.as_ref().is_some_and(|of| of.name == name))
     }
 
     /// Whether values of some column are computed from others of the row.
@@ -469,7 +475,9 @@ impl TableDesc {
         let indexes = indexes.map(|index| (index.name.as_str(), index.oid));
         let checks = self.checks.iter().map(|check| (check.name.as_str(), check.oid));
         let foreign = self.foreign_keys.iter().map(|key| (key.name.as_str(), key.oid));
-        primary.chain(indexes).chain(checks).chain(foreign)
+        let triggers = self.triggers.iter().filter_map(|trigger| trigger.constraint.as_ref());
+        let triggers = triggers.map(|constraint| (constraint.name.as_str(), constraint.oid));
+        primary.chain(indexes).chain(checks).chain(foreign).chain(triggers)
     }
 
     /// Whether the table still has what a comment is about.
@@ -765,6 +773,7 @@ impl Relation {
             oids.extend(t.checks.iter().map(|c| c.oid));
             oids.extend(t.foreign_keys.iter().map(|f| f.oid));
             oids.extend(t.triggers.iter().map(|trigger| trigger.oid));
+            oids.extend(t.triggers.iter().filter_map(|trigger| trigger.constraint.as_ref()).map(|of| of.oid));
             oids.extend(t.policies().iter().map(|policy| policy.oid));
         }
         if let Self::View(view) = self {

@@ -46,8 +46,8 @@ pub use grants::{GrantError, with_owner};
 pub use materialized::MaterializedDesc;
 pub use policy::{PolicyCommand, PolicyDesc, PolicyExpression, RowSecurityDesc};
 pub use routine::{
-    Instance, Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TriggerDesc,
-    TriggerEvents, TriggerTiming, Volatility, of_row_type, row_type,
+    Instance, Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TriggerConstraint,
+    TriggerDesc, TriggerEvents, TriggerTiming, Volatility, of_row_type, row_type,
 };
 pub use snapshot::{Catalog, FIRST_OID, PUBLIC, Reference};
 pub use store::{Error, Result, SequenceValue, Store};

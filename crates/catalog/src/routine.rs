@@ -1,5 +1,6 @@
 //! Descriptors of functions, procedures and triggers.
 
+use crate::desc::Initially;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -265,6 +266,38 @@ pub struct TriggerDesc {
     /// Whether it was enabled by ENABLE ALWAYS: it would fire where rows of another server are applied, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub always: bool,
+    /// What CREATE CONSTRAINT TRIGGER has said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constraint: Option<TriggerConstraint>,
+    /// The names under which its function finds all rows that the statement has written, as they were before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_table: Option<String>,
+    /// The same, as they are now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_table: Option<String>,
     /// What COMMENT ON has said.
     pub comment: Option<String>,
+}
+
+impl TriggerDesc {
+    /// Whether it fires at the end of a transaction, or may; or sees all rows that a statement has written.
+    pub fn is_late(&self) -> bool {
+        self.constraint.is_some() || self.has_transitions()
+    }
+
+    /// Whether its function sees all rows that the statement has written.
+    pub fn has_transitions(&self) -> bool {
+        self.old_table.is_some() || self.new_table.is_some()
+    }
+}
+
+/// What a trigger is that is a constraint, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TriggerConstraint {
+    /// The oid of the constraint.
+    pub oid: u32,
+    /// Its name: that which the trigger had first.
+    pub name: String,
+    /// Whether a transaction may choose when it fires, and when it does so otherwise.
+    pub deferrable: Option<Initially>,
 }

@@ -5,7 +5,7 @@ use crate::databases::DatabaseDesc;
 use crate::desc::{EnumDesc, Relation, SchemaDesc, SequenceDesc, TableDesc, ViewDesc};
 use crate::domain::DomainDesc;
 use crate::extensions::ExtensionDesc;
-use crate::routine::RoutineDesc;
+use crate::routine::{RoutineDesc, TriggerDesc};
 use crate::snapshot::{Catalog, PUBLIC};
 use scaledb_base::TableId;
 use scaledb_base::limits::MAX_ROW_BYTES;
@@ -64,6 +64,8 @@ enum Later<'a> {
     ExcludingTable(&'a TableDesc),
     /// A table that has triggers.
     TriggeringTable(&'a TableDesc),
+    /// A table that has triggers that may fire at the end of a transaction, or see all rows of a statement.
+    LateTriggeringTable(&'a TableDesc),
     /// A table whose foreign keys set some of their columns only, or are not looked at.
     ReferringTable(&'a TableDesc),
     /// A table whose policies say who sees which rows, or would if that were enabled.
@@ -98,6 +100,7 @@ enum Later<'a> {
 #[derive(Deserialize)]
 enum Descriptor {
     #[serde(alias = "ComputingTable", alias = "TriggeringTable", alias = "ExcludingTable")]
+    #[serde(alias = "LateTriggeringTable")]
     #[serde(alias = "MaterializedView", alias = "ReferringTable", alias = "SecuredTable")]
     Table(Arc<TableDesc>),
     Sequence(Arc<SequenceDesc>),
@@ -118,6 +121,9 @@ enum Descriptor {
 fn text(relation: &Relation) -> serde_json::Result<String> {
     // the latest first: who knows a name knows what the names behind it are for
     match relation {
+        Relation::Table(table) if table.triggers.iter().any(TriggerDesc::is_late) => {
+            serde_json::to_string(&Later::LateTriggeringTable(table))
+        }
         Relation::Table(table) if table.row_security.is_some() => {
             serde_json::to_string(&Later::SecuredTable(table))
         }
@@ -547,9 +553,9 @@ fn create_table<E: Engine>(engine: &E, def: TableDef) -> Result<Arc<TableInfo>> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::desc::{CheckOption, ExclusionDesc, IndexDesc, KeyColumn};
+    use crate::desc::{CheckOption, ExclusionDesc, IndexDesc, Initially, KeyColumn};
     use crate::materialized::MaterializedDesc;
-    use crate::routine::{TriggerDesc, TriggerEvents, TriggerTiming};
+    use crate::routine::{TriggerConstraint, TriggerEvents, TriggerTiming};
 
     /// Relations as versions had them that could not compute columns.
     #[derive(Debug, Deserialize)]
@@ -697,20 +703,7 @@ mod tests {
         let kept = text(&relation).expect("it can be written");
         assert!(kept.starts_with("{\"View\""), "an earlier version reads {kept}");
         let Relation::View(view) = relation else { panic!("a view") };
-        let trigger = TriggerDesc {
-            oid: 16_385,
-            name: "x".to_owned(),
-            timing: TriggerTiming::InsteadOf,
-            events: TriggerEvents { insert: true, ..TriggerEvents::default() },
-            columns: Vec::new(),
-            for_each_row: true,
-            condition: None,
-            function: 16_386,
-            arguments: Vec::new(),
-            enabled: true,
-            always: false,
-            comment: None,
-        };
+        let trigger = trigger(TriggerTiming::InsteadOf);
         for written in [
             ViewDesc { check_option: Some(CheckOption::Local), ..(*view).clone() },
             ViewDesc { defaults: vec![(1, "2".to_owned())], ..(*view).clone() },
@@ -720,6 +713,54 @@ mod tests {
             let kept = text(&written).expect("it can be written");
             assert!(kept.starts_with("{\"WrittenView\""), "an earlier version would forget parts of {kept}");
             assert_eq!(read(&kept), written);
+        }
+    }
+
+    #[test]
+    fn a_version_that_fires_no_triggers_late_refuses_a_table_that_has_some() {
+        let relation_with_triggers = |triggers| {
+            let plain = r#"{"Table":{"oid":16384,"schema":"public","name":"t","columns":[],"next_attnum":1,
+                "engine":"t","primary_key":null,"indexes":[],"checks":[],"foreign_keys":[]}}"#;
+            let Relation::Table(table) = read(plain) else { panic!("a table") };
+            Relation::Table(Arc::new(TableDesc { triggers, ..(*table).clone() }))
+        };
+        let plain = relation_with_triggers(vec![trigger(TriggerTiming::After)]);
+        let kept = text(&plain).expect("it can be written");
+        assert!(kept.starts_with("{\"TriggeringTable\""), "an earlier version reads {kept}");
+        let constraint =
+            TriggerConstraint { oid: 16_387, name: "x".to_owned(), deferrable: Some(Initially::Deferred) };
+        for late in [
+            TriggerDesc { constraint: Some(constraint), ..trigger(TriggerTiming::After) },
+            TriggerDesc { old_table: Some("gone".to_owned()), ..trigger(TriggerTiming::After) },
+            TriggerDesc { new_table: Some("come".to_owned()), ..trigger(TriggerTiming::After) },
+        ] {
+            let late = relation_with_triggers(vec![late]);
+            let kept = text(&late).expect("it can be written");
+            assert!(
+                kept.starts_with("{\"LateTriggeringTable\""),
+                "an earlier version would fire none of {kept}"
+            );
+            assert_eq!(read(&kept), late);
+        }
+    }
+
+    fn trigger(timing: TriggerTiming) -> TriggerDesc {
+        TriggerDesc {
+            oid: 16_385,
+            name: "x".to_owned(),
+            timing,
+            events: TriggerEvents { insert: true, ..TriggerEvents::default() },
+            columns: Vec::new(),
+            for_each_row: true,
+            condition: None,
+            function: 16_386,
+            arguments: Vec::new(),
+            enabled: true,
+            always: false,
+            constraint: None,
+            old_table: None,
+            new_table: None,
+            comment: None,
         }
     }
 }

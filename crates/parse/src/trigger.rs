@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, parenthesized};
 use super::lex::text_of;
 use super::routine::{Name, name};
-use scaledb_catalog::{TriggerEvents, TriggerTiming};
+use scaledb_catalog::{Initially, TriggerEvents, TriggerTiming};
 use scaledb_types::{Result, SqlError, SqlState};
 
 /// CREATE TRIGGER.
@@ -16,6 +16,12 @@ pub struct CreateTrigger {
     /// Columns behind UPDATE OF.
     pub columns: Vec<String>,
     pub table: Name,
+    /// Whether it is a constraint.
+    pub is_constraint: bool,
+    pub deferrable: Option<Initially>,
+    /// The names of what it sees of all rows of a statement.
+    pub old_table: Option<String>,
+    pub new_table: Option<String>,
     pub for_each_row: bool,
     pub condition: Option<String>,
     pub function: Name,
@@ -46,12 +52,16 @@ pub(super) fn create(at: &mut Cursor<'_>) -> Result<CreateTrigger> {
     if replaces {
         at.expect("replace")?;
     }
-    if at.accept("constraint") {
-        return Err(SqlError::unsupported("constraint triggers are not supported"));
+    let is_constraint = at.accept("constraint");
+    if is_constraint && replaces {
+        return Err(SqlError::unsupported("CREATE OR REPLACE CONSTRAINT TRIGGER is not supported"));
     }
     at.expect("trigger")?;
     let name = at.name()?;
-    let timing = if at.accept("before") {
+    let timing = if is_constraint {
+        at.expect("after")?;
+        TriggerTiming::After
+    } else if at.accept("before") {
         TriggerTiming::Before
     } else if at.accept("instead") {
         at.expect("of")?;
@@ -84,14 +94,17 @@ pub(super) fn create(at: &mut Cursor<'_>) -> Result<CreateTrigger> {
     }
     at.expect("on")?;
     let table = self::name(at)?;
-    if at.accept("from") || at.accept("deferrable") || at.accept("initially") {
-        return Err(SqlError::unsupported("constraint triggers are not supported"));
+    if is_constraint && at.accept("from") {
+        return Err(SqlError::unsupported("FROM is not supported in CREATE CONSTRAINT TRIGGER"));
     }
-    if at.accept("referencing") {
-        return Err(SqlError::unsupported("REFERENCING is not supported in CREATE TRIGGER"));
-    }
-    let mut for_each_row = false;
-    if at.accept("for") {
+    let deferrable = if is_constraint { deferrable(at)? } else { None };
+    let (old_table, new_table) = if is_constraint { (None, None) } else { transitions(at)? };
+    let mut for_each_row = is_constraint;
+    if is_constraint {
+        at.expect("for")?;
+        at.accept("each");
+        at.expect("row")?;
+    } else if at.accept("for") {
         at.accept("each");
         for_each_row = at.accept("row");
         if !for_each_row {
@@ -122,11 +135,84 @@ pub(super) fn create(at: &mut Cursor<'_>) -> Result<CreateTrigger> {
         events,
         columns,
         table,
+        is_constraint,
+        deferrable,
+        old_table,
+        new_table,
         for_each_row,
         condition,
         function,
         arguments,
     })
+}
+
+/// When a constraint trigger fires.
+fn deferrable(at: &mut Cursor<'_>) -> Result<Option<Initially>> {
+    let (mut deferrable, mut initially) = (None, None);
+    let wrong = |what: &str| Err(SqlError::new(SqlState::SYNTAX_ERROR, what.to_owned()));
+    loop {
+        let is_not = at.accept("not");
+        if is_not && at.accept("valid") {
+            return Err(SqlError::unsupported("TRIGGER constraints cannot be marked NOT VALID"));
+        } else if is_not || at.peek_word().is_some_and(|word| word.eq_ignore_ascii_case("deferrable")) {
+            at.expect("deferrable")?;
+            if deferrable.replace(!is_not).is_some_and(|before| before == is_not) {
+                return wrong("conflicting constraint properties");
+            }
+        } else if at.accept("initially") {
+            let when = match at.accept("deferred") {
+                true => Initially::Deferred,
+                false => at.expect("immediate").map(|()| Initially::Immediate)?,
+            };
+            if initially.replace(when).is_some_and(|before| before != when) {
+                return wrong("conflicting constraint properties");
+            }
+        } else {
+            break;
+        }
+    }
+    match (deferrable, initially) {
+        (Some(false), Some(Initially::Deferred)) => {
+            wrong("constraint declared INITIALLY DEFERRED must be DEFERRABLE")
+        }
+        (Some(true), initially) => Ok(Some(initially.unwrap_or(Initially::Immediate))),
+        (_, Some(Initially::Deferred)) => Ok(Some(Initially::Deferred)),
+        _ => Ok(None),
+    }
+}
+
+/// The names behind REFERENCING, of the rows as they were and as they are.
+fn transitions(at: &mut Cursor<'_>) -> Result<(Option<String>, Option<String>)> {
+    let mut names = (None, None);
+    if !at.accept("referencing") {
+        return Ok(names);
+    }
+    loop {
+        let (name, word) = if at.accept("old") {
+            (&mut names.0, "OLD")
+        } else if at.accept("new") {
+            (&mut names.1, "NEW")
+        } else {
+            return Err(at.unexpected());
+        };
+        if at.accept("row") {
+            let what = "ROW variable naming in the REFERENCING clause is not supported";
+            return Err(
+                SqlError::unsupported(what).hint("Use OLD TABLE or NEW TABLE for naming transition tables.")
+            );
+        }
+        at.expect("table")?;
+        at.accept("as");
+        if name.replace(at.name()?).is_some() {
+            let what = format!("{word} TABLE cannot be specified multiple times");
+            return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, what));
+        }
+        let next = at.peek_word();
+        if !next.is_some_and(|word| word.eq_ignore_ascii_case("old") || word.eq_ignore_ascii_case("new")) {
+            break;
+        }
+    }
+    Ok(names)
 }
 
 /// What is behind DROP.

@@ -102,6 +102,9 @@ end
 $$;
 create trigger person_stamp before insert or update of name on person for each row when (new.name is not null) execute function stamp('a', 'b');
 create trigger item_off after delete on shop.item for each statement execute function stamp();
+create function watch() returns trigger language plpgsql as $$ begin return null; end $$;
+create trigger item_all after update on shop.item referencing old table as was new table as "Now" for each statement execute function watch();
+create constraint trigger person_late after insert or update on person deferrable initially deferred for each row execute function watch('late');
 alter table shop.item disable trigger item_off;
 comment on table person is 'who buys';
 comment on column person.email is 'it''s unique';

@@ -8,8 +8,8 @@ use crate::functions::{SetFn, of_records};
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Derived, Held, Leaf, Open, OpenPart, Tree};
 use crate::plan::window::{Frame, OwnFn, Window, WindowFn};
-use crate::plan::{Computed, Label, Node, SetCall, SetItem, Slot};
-use scaledb_catalog::{Relation, ViewDesc};
+use crate::plan::{Computed, Label, Node, SetCall, SetItem, Slot, column_types};
+use scaledb_catalog::{Relation, TableDesc, ViewDesc};
 use scaledb_parse::join_alias::alias_of;
 use scaledb_parse::marked;
 use scaledb_parse::reserved::not_a_name;
@@ -363,6 +363,12 @@ impl Binder<'_> {
         {
             return self.cte_table(&cte, alias);
         }
+        if schema.is_none()
+            && matches!(self.naming, Naming::Statement)
+            && let Some((new, desc)) = self.lookup.written(&name)
+        {
+            return self.written_table(new, desc, &name, alias);
+        }
         let found = self.find_relation(schema.as_deref(), &name);
         let found = match found {
             Some(Relation::Table(desc)) if marked::is_materialized(object) => {
@@ -500,6 +506,24 @@ impl Binder<'_> {
             table.system.push(column("tableoid", Type::OID, slots[names.len()]));
         }
         let node = Node::ComputedScan { rows: source, slots: slots.clone(), label: self.label() };
+        Ok(Tree::Leaf(Leaf::other(node, slots)))
+    }
+
+    /// The rows that a statement has written, as a trigger sees them: without what is hidden.
+    fn written_table(
+        &mut self,
+        new: bool,
+        desc: &TableDesc,
+        name: &str,
+        alias: Option<&TableAlias>,
+    ) -> Result<Tree> {
+        let types = column_types(self.catalog, desc)?;
+        let slots = self.new_slots(desc.visible().count());
+        let named = desc.columns.iter().zip(types).filter(|(of, _)| !of.hidden);
+        let columns = named.zip(&slots).map(|((of, ty), &slot)| column(&of.name, ty, slot)).collect();
+        self.add_table(None, alias, name, columns)?;
+        let rows = Computed::Written { new };
+        let node = Node::ComputedScan { rows, slots: slots.clone(), label: self.label() };
         Ok(Tree::Leaf(Leaf::other(node, slots)))
     }
 

@@ -84,6 +84,9 @@ pub trait Lookup {
     fn search_path(&self) -> &[String];
     /// The system catalog of a name, and its columns.
     fn system_table(&self, schema: Option<&str>, name: &str) -> Option<SystemTable>;
+    /// The rows that a statement has written, if a trigger that runs calls them so: whether they are the new ones, and
+    /// their table.
+    fn written(&self, name: &str) -> Option<(bool, &TableDesc)>;
     /// Why a table of the library has no such name here, if there is one.
     fn absent(&self, name: &str) -> Option<String>;
     /// For whom policies are chosen.

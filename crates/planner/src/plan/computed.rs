@@ -7,6 +7,8 @@ pub enum Computed {
     Catalog { number: usize, schema: &'static str, name: &'static str },
     /// A sequence, as a table of one row.
     Sequence(u32),
+    /// The rows that a statement has written, for a trigger: as they were, or as they are now.
+    Written { new: bool },
 }
 
 /// Catalogs whose rows change with the catalog of the transaction only, which no statement does that scans them.
@@ -36,6 +38,13 @@ impl Computed {
         match self {
             Self::Catalog { name, .. } => name,
             Self::Sequence(_) => "sequence",
+            Self::Written { new } => {
+                if new {
+                    "new_table"
+                } else {
+                    "old_table"
+                }
+            }
         }
     }
 
@@ -43,7 +52,7 @@ impl Computed {
     pub fn schema(self) -> &'static str {
         match self {
             Self::Catalog { schema, .. } => schema,
-            Self::Sequence(_) => "public",
+            Self::Sequence(_) | Self::Written { .. } => "public",
         }
     }
 }

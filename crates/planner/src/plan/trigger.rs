@@ -51,6 +51,8 @@ pub struct Triggers {
     pub instead: Vec<Arc<Trigger>>,
     pub after_row: Vec<Arc<Trigger>>,
     pub after_statement: Vec<Arc<Trigger>>,
+    /// Whether some see all rows that the statement has written.
+    pub keeps_rows: bool,
 }
 
 impl Triggers {
@@ -72,6 +74,7 @@ impl Triggers {
             instead: Vec::new(),
             after_row: Vec::new(),
             after_statement: Vec::new(),
+            keeps_rows: false,
         };
         let sets = |attnum: &i16| {
             let position = table.position(*attnum);
@@ -91,6 +94,7 @@ impl Triggers {
                 (TriggerTiming::After, true) => &mut found.after_row,
                 (TriggerTiming::After, false) => &mut found.after_statement,
             };
+            found.keeps_rows |= desc.has_transitions();
             list.push(Arc::new(Trigger { desc: desc.clone(), function: function.clone() }));
         }
         let fires = found.all().next().is_some();
@@ -103,9 +107,9 @@ impl Triggers {
         statement.chain(&self.before_row).chain(&self.instead).chain(&self.after_row)
     }
 
-    /// Whether some fire for each row.
+    /// Whether some see rows that are written.
     pub fn see_rows(&self) -> bool {
-        !(self.before_row.is_empty() && self.after_row.is_empty())
+        !(self.before_row.is_empty() && self.after_row.is_empty()) || self.keeps_rows
     }
 }
 

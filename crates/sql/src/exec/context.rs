@@ -2,6 +2,7 @@
 
 use super::lock::{self, GivenUp};
 use super::measure::Measures;
+use super::triggers::Written;
 use crate::api::Severity;
 use crate::cancel::Cancel;
 use crate::compiled::{Compiled, Held};
@@ -13,7 +14,7 @@ use crate::temporary::Allowance;
 use crate::workers::SPARED;
 use scaledb_base::TableId;
 use scaledb_base::limits::MAX_WORKERS;
-use scaledb_catalog::RoutineDesc;
+use scaledb_catalog::{RoutineDesc, TriggerDesc};
 use scaledb_locks::{Blocked, Failed, Locks, Mode, Owner, Tag, Who};
 use scaledb_notify::PendingMark;
 use scaledb_parse::explain::Options;
@@ -76,8 +77,14 @@ pub(crate) trait Host {
     fn warn(&self, code: SqlState, what: &str);
     /// Tells the client something, with all its fields.
     fn tell(&self, severity: Severity, fields: SqlError);
-    /// A routine, ready to run; for the rows of a table if triggers call it.
-    fn routine(&self, desc: &Arc<RoutineDesc>, table: Option<u32>) -> Result<Arc<Loaded>>;
+    /// A routine, ready to run; for the rows of a table if a trigger of it calls it.
+    fn routine(&self, desc: &Arc<RoutineDesc>, by: Option<(&TriggerDesc, u32)>) -> Result<Arc<Loaded>>;
+    /// A trigger begins that sees all rows which a statement has written.
+    fn enter_trigger(&self, written: Arc<Written>);
+    /// It has ended.
+    fn leave_trigger(&self);
+    /// A routine as the catalog of the transaction has it now; none if it is gone.
+    fn latest(&self, desc: &RoutineDesc) -> Option<Arc<RoutineDesc>>;
     /// The condition of a trigger, ready to run over the rows of its table.
     fn condition(&self, trigger: &Trigger, table: &BoundTable) -> Result<Arc<Loaded>>;
     /// The triggers of a table that an event fires; with the columns that are set.

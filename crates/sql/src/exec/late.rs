@@ -1,7 +1,8 @@
-//! What is checked when a statement is done, or the transaction: foreign keys, unique keys that are deferrable, and
-//! EXCLUDE constraints.
+//! What is checked when a statement is done, or the transaction: foreign keys, unique keys that are deferrable, EXCLUDE
+//! constraints, and what constraint triggers check.
 
 use super::references::Reference;
+use super::triggers::Fired;
 use super::{Exec, codec};
 use scaledb_engine::{Order, Range, Worker};
 use scaledb_keys::KeyBuf;
@@ -17,6 +18,8 @@ pub(crate) enum Check {
     Reference(Reference),
     /// Of an index that is unique, or has an EXCLUDE constraint.
     Key(NewKey),
+    /// A constraint trigger that fires then.
+    Trigger(Fired),
 }
 
 /// A key that a row has got.
@@ -53,7 +56,13 @@ impl Check {
         match self {
             Self::Reference(reference) => reference.table(),
             Self::Key(new) => new.table.desc.oid,
+            Self::Trigger(fired) => fired.table(),
         }
+    }
+
+    /// Whether it is done with, but for a rollback to a savepoint.
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self, Self::Trigger(fired) if fired.done.is_some())
     }
 }
 
@@ -140,6 +149,7 @@ impl<W: Worker> Exec<'_, W> {
                     self.context.is_deferred(&desc.name, initially == scaledb_catalog::Initially::Deferred)
                 })
             }
+            Check::Trigger(fired) => self.fires_late(&fired.trigger),
         }
     }
 
@@ -162,19 +172,27 @@ impl<W: Worker> Exec<'_, W> {
             self.check(&check, false)?;
         }
         self.after.clear();
-        if !self.fired.is_empty() && !self.goes_on {
+        if !self.waiting.is_empty() && !self.goes_on {
             self.fire_waiting()?;
         }
         Ok(())
     }
 
-    /// Looks at what waited for the end of the transaction.
+    /// Looks at what waited for the end of the transaction, which has so many savepoints.
     ///
     /// # Errors
-    /// 23503, 23505, 23P01.
-    pub(crate) fn check_deferred<'c>(&mut self, checks: impl Iterator<Item = &'c Check>) -> Result<()> {
-        for check in checks {
+    /// 23503, 23505, 23P01, and those of triggers.
+    pub(crate) fn check_deferred<'c>(
+        &mut self,
+        checks: impl Iterator<Item = &'c mut Check>,
+        savepoints: usize,
+    ) -> Result<()> {
+        for check in checks.filter(|check| !check.is_done()) {
             self.tick()?;
+            // before it fires: if it fails, that is undone with what it has done
+            if let Check::Trigger(fired) = check {
+                fired.done = Some(savepoints);
+            }
             self.check(check, true)?;
         }
         self.check_noted()
@@ -183,6 +201,7 @@ impl<W: Worker> Exec<'_, W> {
     fn check(&mut self, check: &Check, late: bool) -> Result<()> {
         match check {
             Check::Reference(reference) => self.check_reference(reference, late),
+            Check::Trigger(fired) => self.fire_late(fired),
             Check::Key(NewKey { table, index, key }) => {
                 let error = if table.desc.indexes[*index].exclusion.is_some() {
                     match self.excluded_by(table, *index, key, true)? {

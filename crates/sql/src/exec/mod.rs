@@ -164,7 +164,7 @@ pub(crate) struct Exec<'a, W> {
     /// To be checked when the statement is done.
     pub(crate) after: Vec<late::Check>,
     /// Triggers that wait for the end of the statement.
-    pub(crate) fired: Vec<triggers::Fired>,
+    pub(crate) waiting: triggers::Waiting,
     /// Whether the statement goes on behind this run, and its own triggers fire elsewhere: it is a COPY.
     pub(crate) goes_on: bool,
     /// To be checked when the transaction is done.
@@ -221,7 +221,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             parts: None,
             affected: 0,
             after: Vec::new(),
-            fired: Vec::new(),
+            waiting: triggers::Waiting::default(),
             goes_on: false,
             deferred: Vec::new(),
             locking: lock::Locking::default(),

@@ -288,12 +288,12 @@ impl<'a, W: Worker> Exec<'a, W> {
             let deleted = self.worker()?.delete_at(key.from.info.id, id);
             deleted.map_err(|error| self.context.engine_error(error))?;
             self.context.counts.wrote(key.from.desc.oid, Write::Delete);
-            if let Some(triggers) = &triggers {
-                self.fire_after(triggers, &key.from, Some(&old), None)?;
-            }
             for further in further.iter() {
                 let values = further.to_columns.iter().map(|&column| old[column].clone()).collect();
                 self.note(Check::referred(further.clone(), values, None));
+            }
+            if let Some(triggers) = &triggers {
+                self.fire_after(triggers, &key.from, Some(&old), None)?;
             }
         }
         Ok(())
@@ -351,9 +351,6 @@ impl<'a, W: Worker> Exec<'a, W> {
             self.change_row(table, id, &setting.columns, &all, &old, &new)?;
             self.note_keys(table, &table.late(), &old, &new)?;
             self.context.counts.wrote(table.desc.oid, Write::Update);
-            if let Some(triggers) = &triggers {
-                self.fire_after(triggers, table, Some(&old), Some(&new))?;
-            }
             for other in references.iter() {
                 let own = other.desc.oid == key.desc.oid;
                 let refers =
@@ -372,6 +369,9 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if !Value::are_identical(&before, &after) {
                     self.note(Check::referred(further.clone(), before, Some(after)));
                 }
+            }
+            if let Some(triggers) = &triggers {
+                self.fire_after(triggers, table, Some(&old), Some(&new))?;
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::api::Severity;
 use crate::compiled::{Action, Compiled, Held};
 use crate::routine::runner::{Ran, Runner};
 use crate::routine::{Finished, MAX_CALLS, Piece, Planned, run, too_deep};
-use scaledb_catalog::{Language, RoutineDesc};
+use scaledb_catalog::{Language, RoutineDesc, TriggerDesc};
 use scaledb_engine::{Savepoint, Worker};
 use scaledb_locks::{Mark, Mode, Tag};
 use scaledb_parse::explain::Options;
@@ -83,14 +83,14 @@ impl<'a, W: Worker> Exec<'a, W> {
     pub(super) fn call_routine(
         &mut self,
         desc: &Arc<RoutineDesc>,
-        table: Option<u32>,
+        by: Option<(&TriggerDesc, u32)>,
         args: Vec<Value>,
     ) -> Result<Finished> {
         let calls = &self.context.calls;
         if calls.get() >= MAX_CALLS {
             return Err(too_deep());
         }
-        let loaded = self.context.host.routine(desc, table)?;
+        let loaded = self.context.host.routine(desc, by)?;
         calls.set(calls.get() + 1);
         let mark = self.context.host.enter_routine(desc);
         let result = stacker::maybe_grow(RED_ZONE, STACK, || run(self, &loaded, args));

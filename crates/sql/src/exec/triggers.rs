@@ -1,11 +1,14 @@
 //! Triggers at work.
 //!
 //! Those that fire before a row is written may change it, or keep it from being written. Those that fire after rows
-//! wait until the statement has written all of them and its foreign keys are checked.
+//! wait until the statement has written all of them and its foreign keys are checked; those that are deferred
+//! constraints, until the transaction commits.
 
 use super::Exec;
+use super::late::Check;
+use crate::memory::Reservation;
 use crate::routine::{Finished, run};
-use scaledb_catalog::TriggerTiming;
+use scaledb_catalog::{Initially, TriggerTiming};
 use scaledb_engine::Worker;
 use scaledb_planner::plan::BoundTable;
 use scaledb_planner::plan::trigger::{Event, Trigger, Triggers, seen};
@@ -16,14 +19,87 @@ use std::sync::Arc;
 /// A row as triggers see it: the values of all columns of its table.
 pub(crate) type Row = Box<[Value]>;
 
-/// A trigger that waits for the end of the statement.
-#[derive(Debug)]
+/// A trigger that waits for the end of the statement, or of the transaction.
+#[derive(Clone, Debug)]
 pub(crate) struct Fired {
-    trigger: Arc<Trigger>,
+    pub(super) trigger: Arc<Trigger>,
     table: Arc<BoundTable>,
     event: Event,
     old: Option<Arc<Row>>,
     new: Option<Arc<Row>>,
+    /// The memory of the rows, if they outlive the statement.
+    _reserved: Option<Arc<Reservation>>,
+    /// How many savepoints there were when it fired, if it has: a rollback to one of them takes that back.
+    pub(crate) done: Option<usize>,
+}
+
+impl Fired {
+    /// The table whose change it fires on.
+    pub(super) fn table(&self) -> u32 {
+        self.table.desc.oid
+    }
+}
+
+/// The rows of a table that a statement has written, for the triggers that see all of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    table: Arc<BoundTable>,
+    event: Event,
+    old: Vec<Arc<Row>>,
+    new: Vec<Arc<Row>>,
+}
+
+impl Written {
+    /// The rows as they are now, or as they were: what triggers see of each.
+    pub(crate) fn rows(&self, new: bool) -> Vec<Vec<Value>> {
+        let rows = if new { &self.new } else { &self.old };
+        let row = |row: &Arc<Row>| seen(&self.table).map(|position| row[position].clone()).collect();
+        rows.iter().map(row).collect()
+    }
+
+    fn is_of(&self, table: &BoundTable, event: Event) -> bool {
+        self.table.desc.oid == table.desc.oid && self.event == event
+    }
+}
+
+/// What waits for the end of a statement.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    /// Triggers, in the order in which they fire.
+    fired: Vec<Fired>,
+    /// The rows that were written, if triggers see all of them.
+    written: Vec<Arc<Written>>,
+}
+
+impl Waiting {
+    /// Of how many rows something is kept.
+    pub(crate) fn len(&self) -> usize {
+        let kept = |written: &Arc<Written>| written.old.len().max(written.new.len());
+        self.written.iter().map(kept).sum::<usize>().max(self.fired.len())
+    }
+
+    /// Whether no trigger waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.fired.is_empty()
+    }
+
+    /// Keeps a row for the triggers that see all of them.
+    fn keep(&mut self, table: &Arc<BoundTable>, event: Event, old: Option<Arc<Row>>, new: Option<Arc<Row>>) {
+        let known =
+            self.written.iter().position(|written| written.is_of(table, event)).unwrap_or_else(|| {
+                self.written.push(Arc::new(Written {
+                    table: table.clone(),
+                    event,
+                    old: Vec::new(),
+                    new: Vec::new(),
+                }));
+                self.written.len() - 1
+            });
+        // no trigger runs that has it, too
+        let written = Arc::make_mut(&mut self.written[known]);
+        written.old.extend(old);
+        written.new.extend(new);
+    }
 }
 
 /// The values in the first places of the frame of a trigger's function: those of the new row and of the old one, and
@@ -186,36 +262,78 @@ impl<W: Worker> Exec<'_, W> {
         old: Option<&[Value]>,
         new: Option<&[Value]>,
     ) -> Result<()> {
-        if triggers.after_row.is_empty() {
+        if triggers.after_row.is_empty() && !triggers.keeps_rows {
             return Ok(());
         }
         let kept = |row: Option<&[Value]>| row.map(|row| Arc::new(Row::from(row)));
         let (kept_old, kept_new) = (kept(old), kept(new));
-        let mut bytes = 0;
+        let weight: usize = [old, new].into_iter().flatten().map(row_weight).sum();
+        let (mut bytes, mut reserved) = (0, None);
+        if triggers.keeps_rows {
+            bytes = weight;
+            self.waiting.keep(table, triggers.event, kept_old.clone(), kept_new.clone());
+        }
         for trigger in &triggers.after_row {
             if !self.applies(trigger, table, old, new)? {
                 continue;
             }
-            bytes = [old, new].into_iter().flatten().map(row_weight).sum();
-            self.fired.push(Fired {
+            let mut fired = Fired {
                 trigger: trigger.clone(),
                 table: table.clone(),
                 event: triggers.event,
                 old: kept_old.clone(),
                 new: kept_new.clone(),
-            });
+                _reserved: None,
+                done: None,
+            };
+            if self.fires_late(trigger) {
+                if reserved.is_none() {
+                    reserved = Some(Arc::new(Reservation::new(self.context.budget, weight)?));
+                }
+                fired._reserved.clone_from(&reserved);
+                self.deferred.push(Check::Trigger(fired));
+            } else {
+                bytes = weight;
+                self.waiting.fired.push(fired);
+            }
         }
         self.memory.take(bytes)
     }
 
+    /// Whether a trigger that fires after a row waits for the end of the transaction.
+    pub(super) fn fires_late(&self, trigger: &Trigger) -> bool {
+        let Some(constraint) = &trigger.desc.constraint else { return false };
+        constraint.deferrable.is_some_and(|initially| {
+            self.context.is_deferred(&constraint.name, initially == Initially::Deferred)
+        })
+    }
+
     /// Fires what has waited for the end of the statement.
     pub(crate) fn fire_waiting(&mut self) -> Result<()> {
-        for Fired { trigger, table, event, old, new } in std::mem::take(&mut self.fired) {
+        for fired in std::mem::take(&mut self.waiting.fired) {
             self.tick()?;
-            let row = |row: &Option<Arc<Row>>| row.as_ref().map(|row| row.to_vec());
-            self.fire(&trigger, &table, event, row(&old).as_deref(), row(&new).as_deref())?;
+            self.fire_kept(&fired)?;
         }
         Ok(())
+    }
+
+    /// Fires what has waited for the end of the transaction, by the function as it is by now.
+    ///
+    /// # Errors
+    /// Those of the function; 42883 if it is gone.
+    pub(super) fn fire_late(&mut self, fired: &Fired) -> Result<()> {
+        let function = self.context.host.latest(&fired.trigger.function).ok_or_else(|| {
+            let what = format!("the function of trigger \"{}\" was dropped", fired.trigger.desc.name);
+            SqlError::new(SqlState::UNDEFINED_FUNCTION, what)
+        })?;
+        let trigger = Trigger { desc: fired.trigger.desc.clone(), function };
+        self.fire_kept(&Fired { trigger: Arc::new(trigger), ..fired.clone() })
+    }
+
+    fn fire_kept(&mut self, fired: &Fired) -> Result<()> {
+        let row = |row: &Option<Arc<Row>>| row.as_ref().map(|row| row.to_vec());
+        let (old, new) = (row(&fired.old), row(&fired.new));
+        self.fire(&fired.trigger, &fired.table, fired.event, old.as_deref(), new.as_deref()).map(drop)
     }
 
     /// Whether the condition of a trigger holds.
@@ -247,7 +365,16 @@ impl<W: Worker> Exec<'_, W> {
         let values = arguments(trigger, table, event, old, new)?;
         let depth = &self.context.triggers;
         depth.set(depth.get() + 1);
-        let result = self.call_routine(&trigger.function, Some(table.desc.oid), values);
+        let sees_all = trigger.desc.has_transitions();
+        if sees_all {
+            let known = self.waiting.written.iter().find(|written| written.is_of(table, event));
+            let none = || Arc::new(Written { table: table.clone(), event, old: Vec::new(), new: Vec::new() });
+            self.context.host.enter_trigger(known.cloned().unwrap_or_else(none));
+        }
+        let result = self.call_routine(&trigger.function, Some((&trigger.desc, table.desc.oid)), values);
+        if sees_all {
+            self.context.host.leave_trigger();
+        }
         self.context.triggers.set(self.context.triggers.get() - 1);
         match result? {
             Finished::Row(row) => Ok(row),

@@ -292,7 +292,8 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         let names = Names::new(loaded, &frame.records, sql.scope, sql.visible);
         let types = loaded.types(&frame.records, frame.values.len());
         let path = loaded.path.as_deref();
-        let piece = Piece { text: &sql.text, names: Some(&names), types, wanted, path };
+        let written = loaded.written.as_ref();
+        let piece = Piece { text: &sql.text, names: Some(&names), types, wanted, path, written };
         let compiled = runner.compile(&piece)?;
         loaded.check_writes(&compiled)?;
         let planned = Arc::new(Planned::new(Held::new(Arc::new(compiled)), names.records(), generation));
@@ -644,7 +645,8 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             values.push(value);
         }
         let path = self.loaded.path.as_deref();
-        let piece = Piece { text: &text, names: None, types, wanted: Wanted::Statement, path };
+        let (wanted, written) = (Wanted::Statement, self.loaded.written.as_ref());
+        let piece = Piece { text: &text, names: None, types, wanted, path, written };
         let compiled = self.runner.compile(&piece)?;
         self.loaded.check_writes(&compiled)?;
         let generation = self.runner.generation();

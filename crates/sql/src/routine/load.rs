@@ -152,6 +152,7 @@ pub(crate) fn load(
         conflicts,
         path: own_path,
         strictness: Strictness::default(),
+        written: None,
         planned: Mutex::new(Vec::new()),
     })
 }
@@ -181,6 +182,7 @@ pub(crate) fn load_block(catalog: &Catalog, path: &[String], program: &Program) 
         conflicts,
         path: None,
         strictness: Strictness::default(),
+        written: None,
         planned: Mutex::new(Vec::new()),
     })
 }
@@ -212,6 +214,7 @@ pub(crate) fn load_condition(catalog: &Catalog, text: &str, table: &TableDesc) -
         // names in it have the schemas of all that is not in `public`
         path: Some(vec!["pg_catalog".to_owned(), PUBLIC.to_owned()]),
         strictness: Strictness::default(),
+        written: None,
         planned: Mutex::new(Vec::new()),
     })
 }

@@ -133,6 +133,8 @@ pub(crate) struct Loaded {
     pub(crate) strictness: Strictness,
     /// The search path that holds while it runs, if it has one of its own.
     pub(crate) path: Option<Vec<String>>,
+    /// What it finds the rows under that the statement has written whose trigger it is.
+    pub(crate) written: Option<WrittenNames>,
     planned: Mutex<Vec<Option<Arc<Planned>>>>,
 }
 
@@ -266,6 +268,16 @@ pub(crate) struct Piece<'p> {
     pub(crate) wanted: Wanted,
     /// Where names are looked up, if not along the session's path.
     pub(crate) path: Option<&'p [String]>,
+    /// What it calls the rows that a statement has written.
+    pub(crate) written: Option<&'p WrittenNames>,
+}
+
+/// What a trigger calls the rows of a table that a statement has written, as they were and as they are now.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenNames {
+    pub(crate) table: u32,
+    pub(crate) old: Option<String>,
+    pub(crate) new: Option<String>,
 }
 
 /// The name of a routine in the context of errors: `f(integer,text)`.

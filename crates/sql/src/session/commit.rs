@@ -70,15 +70,18 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// 40001 and others: it was rolled back. 58030: it may be committed, and the disk does not take it.
     pub(super) fn commit(&mut self) -> Result<()> {
-        let silent = self.state.pending.borrow().is_empty();
-        let wrote = self.transaction.writes || self.transaction.changed;
         let mut repeats = Repeats::default();
         let (depends_on, told) = loop {
-            let committed =
-                if silent { self.try_commit().map(|at| (at, None)) } else { self.try_commit_and_tell() };
+            // first, for triggers may write, and say something
+            let committed = match self.check_deferred(true) {
+                Err(error) => Err(error),
+                Ok(()) if self.state.pending.borrow().is_empty() => self.try_commit().map(|at| (at, None)),
+                Ok(()) => self.try_commit_and_tell(),
+            };
             match committed {
                 Ok(committed) => break committed,
                 Err(error) => {
+                    let wrote = self.transaction.writes || self.transaction.changed;
                     if let Err(error) = self.repeat_block(error, &mut repeats, true) {
                         self.note_failed_commit(&error, wrote);
                         self.rollback();
@@ -226,7 +229,6 @@ impl<E: Engine> Session<E> {
         if !self.transaction.has_begun() {
             return Ok(Timestamp::ZERO);
         }
-        self.check_deferred(true)?;
         if !self.on_commit.is_empty() {
             self.commit_temporary()?;
         }

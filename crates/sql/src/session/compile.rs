@@ -4,7 +4,7 @@ use super::state::SessionState;
 use crate::api::Column;
 use crate::compiled::StatementKind;
 use crate::compiled::{Action, Call, Compiled, Held};
-use crate::routine::{Piece, Wanted};
+use crate::routine::{Piece, Wanted, WrittenNames};
 use crate::trace::Number;
 use scaledb_catalog::{Catalog, RoutineKind, TableDesc};
 use scaledb_engine::Engine;
@@ -263,7 +263,9 @@ impl<E: Engine> SessionState<E> {
             return Ok(Compiled { explained: Some(Held::new(Arc::new(explained))), ..compiled });
         }
         let ast = parse::statement(text)?;
-        let along = piece.path.map(|path| Along { lookup: self, path });
+        let written = piece.written.and_then(|names| Some((names, &**self.catalog.table(names.table)?)));
+        let differs = piece.path.is_some() || written.is_some();
+        let along = differs.then_some(Along { lookup: self, path: piece.path, written });
         let compiling = Compiling {
             catalog: &self.catalog,
             lookup: along.as_ref().map_or(self, |along| along),
@@ -298,7 +300,9 @@ fn begins_with_row(text: &str) -> bool {
 /// A look-up along another search path.
 struct Along<'a> {
     lookup: &'a dyn Lookup,
-    path: &'a [String],
+    path: Option<&'a [String]>,
+    /// What a trigger calls the rows that a statement has written, and their table.
+    written: Option<(&'a WrittenNames, &'a TableDesc)>,
 }
 
 impl Lookup for Along<'_> {
@@ -319,15 +323,23 @@ impl Lookup for Along<'_> {
     }
 
     fn database(&self) -> Option<&str> {
-        None
+        if self.path.is_some() { None } else { self.lookup.database() }
     }
 
     fn search_path(&self) -> &[String] {
-        self.path
+        self.path.unwrap_or_else(|| self.lookup.search_path())
     }
 
     fn system_table(&self, schema: Option<&str>, name: &str) -> Option<SystemTable> {
         self.lookup.system_table(schema, name)
+    }
+
+    fn written(&self, name: &str) -> Option<(bool, &TableDesc)> {
+        let (names, table) = self.written?;
+        [(false, &names.old), (true, &names.new)]
+            .into_iter()
+            .find(|(_, own)| own.as_deref() == Some(name))
+            .map(|(new, _)| (new, table))
     }
 
     fn absent(&self, name: &str) -> Option<String> {

@@ -6,7 +6,7 @@ use super::run::Target;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
 use crate::compiled::{Action, Held};
 use crate::exec::context::{Context, Host as _};
-use crate::exec::triggers::Fired;
+use crate::exec::triggers::Waiting;
 use crate::exec::{Exec, Flow};
 use crate::memory::Reservation;
 use scaledb_catalog::{ObjectKind, Privileges, Relation};
@@ -36,7 +36,7 @@ pub(super) struct CopyIn {
     /// Whether the triggers before the statement have fired.
     begun: bool,
     /// Triggers that wait for the end, and their memory.
-    fired: Vec<Fired>,
+    waiting: Waiting,
     reserved: Vec<Reservation>,
     /// The memory of a row that has not arrived as a whole.
     part: Option<Reservation>,
@@ -213,7 +213,7 @@ impl<E: Engine> Session<E> {
             table,
             rows: 0,
             begun: false,
-            fired: Vec::new(),
+            waiting: Waiting::default(),
             reserved: Vec::new(),
             part: None,
             alone,
@@ -341,7 +341,7 @@ impl<E: Engine> Session<E> {
         let mut result = context.check_cancel();
         let mut values = Vec::with_capacity(copying.types.len());
         let shape = (plan.slots, plan.scans, plan.keeps);
-        let mut fired = std::mem::take(&mut copying.fired);
+        let mut waiting = std::mem::take(&mut copying.waiting);
         while result.is_ok() {
             values.clear();
             match copying.decoder.row(&copying.types, context.env, end, &mut values) {
@@ -358,14 +358,14 @@ impl<E: Engine> Session<E> {
             }
             let mut exec = Exec::new(&mut *worker, &context, &values, shape, std::mem::take(&mut scratch));
             exec.goes_on = true;
-            exec.fired = fired;
+            exec.waiting = waiting;
             let inserted = match &plan.root {
                 Node::ModifyTable(modify) if !copying.begun => exec.begin_copy(modify),
                 _ => Ok(()),
             };
             copying.begun = true;
             let inserted = inserted.and_then(|()| exec.run(&plan.root, &mut |_| Ok(Flow::Continue(()))));
-            fired = std::mem::take(&mut exec.fired);
+            waiting = std::mem::take(&mut exec.waiting);
             let written = exec.affected;
             deferred.append(&mut exec.deferred);
             scratch = exec.take_scratch();
@@ -376,7 +376,7 @@ impl<E: Engine> Session<E> {
                 break;
             }
             copying.rows += if copying.counts_all { 1 } else { written };
-            if fired.len() / WAITING > copying.reserved.len() {
+            if waiting.len() / WAITING > copying.reserved.len() {
                 match Reservation::new(context.budget, WAITING * row_weight(&values)) {
                     Ok(reserved) => copying.reserved.push(reserved),
                     Err(error) => result = Err(error),
@@ -394,12 +394,12 @@ impl<E: Engine> Session<E> {
             && let Node::ModifyTable(modify) = &plan.root
         {
             let mut exec = Exec::new(&mut *worker, &context, &[], shape, std::mem::take(&mut scratch));
-            exec.fired = std::mem::take(&mut fired);
+            exec.waiting = std::mem::take(&mut waiting);
             result = exec.end_copy(modify, !copying.begun);
             deferred.append(&mut exec.deferred);
             scratch = exec.take_scratch();
         }
-        copying.fired = fired;
+        copying.waiting = waiting;
         scratch.clear();
         self.scratch = Some(scratch);
         self.worker = Some(worker);

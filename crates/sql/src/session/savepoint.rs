@@ -51,6 +51,7 @@ impl<E: Engine> Session<E> {
     /// Ends a part, whose changes stay.
     pub(super) fn end_part(&mut self, number: usize) {
         self.transaction.savepoints.truncate(number);
+        self.settle_fired(number, false);
     }
 
     /// Undoes a part, and ends it.
@@ -100,6 +101,7 @@ impl<E: Engine> Session<E> {
         let number = self.find_savepoint(name)?;
         self.transaction.modes.read_only = self.transaction.savepoints[number].read_only;
         self.transaction.savepoints.truncate(number);
+        self.settle_fired(number, false);
         Ok(())
     }
 
@@ -142,6 +144,7 @@ impl<E: Engine> Session<E> {
         self.state.pending.borrow_mut().truncate(pending);
         self.state.settings.borrow_mut().rollback_to(settings);
         self.transaction.deferred.truncate(deferred);
+        self.settle_fired(number, true);
         self.constraints = constraints;
         if !Arc::ptr_eq(&catalog, &self.state.catalog) {
             self.use_former(catalog);

@@ -18,6 +18,7 @@ use crate::api::{Notice, Severity};
 use crate::compiled::Held;
 use crate::error::Statements;
 use crate::exec::context::Host;
+use crate::exec::triggers::Written;
 use crate::identity::Identity;
 use crate::memory::Reservation;
 use crate::routine::Loaded;
@@ -77,6 +78,8 @@ pub(crate) struct SessionState<E: Engine> {
     pub(crate) bell: Option<Arc<dyn Bell>>,
     /// Routines that are ready to run, by their oids and that of the table whose triggers call them.
     routines: RefCell<HashMap<RoutineKey, Arc<Loaded>>>,
+    /// The rows that statements have written, for the triggers that run now and see them, the innermost last.
+    written: RefCell<Vec<Arc<Written>>>,
     /// What values become ones of domains by.
     domains: RefCell<HashMap<Type, Held>>,
     /// Whether a function that a statement has called has written something.
@@ -152,6 +155,7 @@ impl<E: Engine> SessionState<E> {
             unnamed: RefCell::default(),
             catalog_changes: 0,
             routines: RefCell::default(),
+            written: RefCell::default(),
             domains: RefCell::default(),
             wrote: Cell::new(false),
             tables: RefCell::new(HashMap::new()),

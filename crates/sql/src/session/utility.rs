@@ -454,8 +454,13 @@ impl<E: Engine> Session<E> {
 
     fn check_deferrable(&self, name: &str) -> Result<()> {
         let (mut found, mut deferrable) = (false, false);
-        for table in self.state.catalog.tables().filter(|table| table.has_constraint(name)) {
+        for table in self.state.catalog.tables() {
+            if !table.has_constraint(name) {
+                continue;
+            }
             found = true;
+            let trigger = table.constraint_trigger(name).and_then(|trigger| trigger.constraint.as_ref());
+            deferrable |= trigger.is_some_and(|constraint| constraint.deferrable.is_some());
             deferrable |= table.foreign_keys.iter().any(|key| key.name == name && key.deferrable)
                 || table.indexes.iter().any(|index| index.name == name && index.deferrable.is_some());
         }

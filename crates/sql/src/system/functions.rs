@@ -886,11 +886,7 @@ fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -> Option<St
             return Some(format!("PRIMARY KEY ({columns}){}", included(table, oid)));
         }
         if let Some(index) = table.indexes.iter().find(|index| index.constraint && index.oid == oid) {
-            let when = match index.deferrable {
-                None => "",
-                Some(Initially::Immediate) => " DEFERRABLE",
-                Some(Initially::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
-            };
+            let when = deferral(index.deferrable);
             if let Some(exclusion) = &index.exclusion {
                 return Some(format!("{}{when}", excludes(facts, table, index, exclusion, pretty)));
             }
@@ -908,9 +904,22 @@ fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -> Option<St
         if let Some(key) = table.foreign_keys.iter().find(|key| key.oid == oid) {
             return Some(foreign_key(facts, table, key));
         }
+        let mut of_triggers = table.triggers.iter().filter_map(|trigger| trigger.constraint.as_ref());
+        if let Some(constraint) = of_triggers.find(|constraint| constraint.oid == oid) {
+            return Some(format!("TRIGGER{}", deferral(constraint.deferrable)));
+        }
     }
     let mut of_domains = facts.catalog().domains().flat_map(|desc| &desc.checks);
     of_domains.find(|check| check.oid == oid).map(|check| domain_check(facts, check, pretty))
+}
+
+/// When a constraint is checked.
+fn deferral(deferrable: Option<Initially>) -> &'static str {
+    match deferrable {
+        None => "",
+        Some(Initially::Immediate) => " DEFERRABLE",
+        Some(Initially::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
+    }
 }
 
 /// A constraint of a domain.

@@ -120,5 +120,6 @@ pub(crate) fn rows(facts: &dyn Facts, table: Computed) -> Result<Vec<Vec<Value>>
             let (last, called) = facts.sequence(oid)?;
             Ok(vec![vec![Value::Int8(last), Value::Int8(0), Value::Bool(called)]])
         }
+        Computed::Written { .. } => Err(SqlError::internal("rows of a statement, and not of the catalog")),
     }
 }

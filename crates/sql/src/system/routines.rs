@@ -4,8 +4,8 @@ use super::Facts;
 use super::printed::{printed_as, printed_expression, without_parentheses};
 use super::seen::{seen, seen_expression, seen_routine, seen_type};
 use scaledb_catalog::{
-    Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TableDesc, TriggerDesc,
-    TriggerTiming, Volatility, of_row_type,
+    Initially, Language, ParameterDesc, ParameterMode, Returned, RoutineDesc, RoutineKind, TableDesc,
+    TriggerDesc, TriggerTiming, Volatility, of_row_type,
 };
 use scaledb_parse::lex::quoted;
 use scaledb_parse::routine::dollars;
@@ -165,8 +165,26 @@ pub(super) fn trigger(facts: &dyn Facts, table: &TableDesc, trigger: &TriggerDes
         function.map_or_else(|| "???".to_owned(), |desc| seen_routine(facts, &desc.schema, &desc.name));
     let arguments: Vec<String> =
         trigger.arguments.iter().map(|text| format!("'{}'", text.replace('\'', "''"))).collect();
+    let (kind, chosen) = match &trigger.constraint {
+        None => ("TRIGGER", ""),
+        Some(constraint) => {
+            let chosen = match constraint.deferrable {
+                None => " NOT DEFERRABLE INITIALLY IMMEDIATE",
+                Some(Initially::Immediate) => " DEFERRABLE INITIALLY IMMEDIATE",
+                Some(Initially::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
+            };
+            ("CONSTRAINT TRIGGER", chosen)
+        }
+    };
+    let mut referencing = if trigger.has_transitions() { " REFERENCING".to_owned() } else { String::new() };
+    for (word, name) in [("OLD", &trigger.old_table), ("NEW", &trigger.new_table)] {
+        if let Some(name) = name {
+            referencing.push_str(&format!(" {word} TABLE AS {}", quoted(name)));
+        }
+    }
     format!(
-        "CREATE TRIGGER {} {when} {} ON {schema}{} FOR EACH {each}{condition} EXECUTE FUNCTION {function}({})",
+        "CREATE {kind} {} {when} {} ON {schema}{}{chosen}{referencing} FOR EACH {each}{condition} EXECUTE FUNCTION \
+         {function}({})",
         quoted(&trigger.name),
         events.join(" OR "),
         quoted(&table.name),

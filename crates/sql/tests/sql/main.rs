@@ -10,6 +10,7 @@ mod block_reads;
 mod block_repeats;
 mod changes;
 mod columns;
+mod constraint_triggers;
 mod databases;
 mod do_blocks;
 mod domains;

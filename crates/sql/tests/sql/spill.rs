@@ -306,7 +306,7 @@ fn joins_are_as_in_memory<E: Engine>(db: Database<E>) {
             "select x.id, y.id, y.b from t x full join t y on x.a = -y.a - 1 order by x.id, y.id",
             "select x.id, y.id, y.b from t x full join t y on nullif(x.j, true) = nullif(y.j, true) and x.id = y.id
                order by x.id, y.id",
-            // the outer rows are fewer, and kept
+            // the outer rows are fewer
             "select x.*, y.id, y.h from t x left join t y on nullif(x.a, 4) = y.a and x.b < y.b where x.id % 2 = 0 and x.id % 7 < 5
                order by x.id, y.id",
             // few keys, so that to divide rows does not help

@@ -239,6 +239,10 @@ impl Binder<'_> {
     pub(super) fn target(&mut self, object: &ObjectName, whole: Privileges, event: Event) -> Result<Target> {
         check_database(object, self.lookup.database())?;
         let (schema, name) = split(object)?;
+        if schema.is_none() && self.lookup.written(&name).is_some() {
+            let what = format!("relation \"{name}\" cannot be the target of a modifying statement");
+            return Err(SqlError::unsupported(what));
+        }
         let named = self.relation(schema.as_deref(), &name).map_err(|error| self.at(object.span(), error))?;
         let mut views = Vec::new();
         let around = self.uses.by();

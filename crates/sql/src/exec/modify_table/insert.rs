@@ -208,10 +208,6 @@ impl<'a, W: Worker> Exec<'a, W> {
     pub(in crate::exec) fn inserted(&mut self, insert: &Insert, next: Next<'_, 'a, W>) -> Result<()> {
         self.wrote(insert.table.desc.oid, Write::Insert);
         self.check_views(&insert.table, &insert.checks, &insert.row)?;
-        if let Some(triggers) = &insert.triggers {
-            let new = self.copy(&insert.row);
-            self.fire_after(triggers, &insert.table, None, Some(&new))?;
-        }
         for key in &insert.checks.references {
             let values = self.key_values(&key.from_columns, &insert.row);
             self.note(Check::referring(key.clone(), values)?);
@@ -221,6 +217,10 @@ impl<'a, W: Worker> Exec<'a, W> {
             let columns = insert.table.secondary[number].iter();
             let key = columns.map(|column| self.frame[insert.row[column.position]].clone()).collect();
             self.note_key(&insert.table, number, key)?;
+        }
+        if let Some(triggers) = &insert.triggers {
+            let new = self.copy(&insert.row);
+            self.fire_after(triggers, &insert.table, None, Some(&new))?;
         }
         self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
     }

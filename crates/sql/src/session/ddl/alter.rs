@@ -270,8 +270,14 @@ impl<E: Engine> Session<E> {
                 desc.indexes.iter_mut().for_each(|index| rename(&mut index.name));
                 desc.checks.iter_mut().for_each(|check| rename(&mut check.name));
                 desc.foreign_keys.iter_mut().for_each(|key| rename(&mut key.name));
+                let triggers = desc.triggers.iter_mut().filter_map(|trigger| trigger.constraint.as_mut());
+                triggers.for_each(|constraint| rename(&mut constraint.name));
                 if !found {
                     return Err(no_constraint(&desc, &old));
+                }
+                if desc.constraints().filter(|(name, _)| *name == to).count() > 1 {
+                    let what = format!("constraint \"{to}\" for relation \"{}\" already exists", desc.name);
+                    return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
                 }
                 store(self, desc)
             }

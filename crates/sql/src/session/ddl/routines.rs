@@ -126,8 +126,14 @@ impl<E: Engine> Session<E> {
             let names = Names::new(&loaded, &[], sql.scope, sql.visible);
             let types = loaded.types(&[], loaded.width);
             let path = loaded.path.as_deref();
-            let piece =
-                Piece { text: &sql.text, names: Some(&names), types, wanted: Wanted::Statement, path };
+            let piece = Piece {
+                text: &sql.text,
+                names: Some(&names),
+                types,
+                wanted: Wanted::Statement,
+                path,
+                written: None,
+            };
             let compiled = self.state.compile_piece(&self.env, &piece)?;
             let columns = compiled.columns.as_deref().unwrap_or_default();
             let (expected, declared) = match &loaded.returns {

@@ -6,7 +6,9 @@ use super::{new_name, position};
 use crate::api::Tag;
 use crate::exec::triggers::arguments;
 use crate::routine::{Names, Piece, Wanted, load_condition, run};
-use scaledb_catalog::{ObjectKind, Privileges, Relation, TableDesc, TriggerDesc, TriggerTiming, ViewDesc};
+use scaledb_catalog::{
+    ObjectKind, Privileges, Relation, TableDesc, TriggerConstraint, TriggerDesc, TriggerTiming, ViewDesc,
+};
 use scaledb_engine::Engine;
 use scaledb_parse::lex::{Lexer, Token, name_of, quoted};
 use scaledb_parse::routine::Name;
@@ -47,6 +49,7 @@ impl<E: Engine> Session<E> {
         if create.timing == TriggerTiming::InsteadOf {
             check_instead(create)?;
         }
+        check_transitions(create, &table, self.is_view(table.oid))?;
         let name = new_name(&Ident::with_quote('"', create.name.as_str()));
         let known = table.triggers.iter().find(|trigger| trigger.name == name);
         if known.is_some() && !create.replaces {
@@ -57,6 +60,20 @@ impl<E: Engine> Session<E> {
             Some(text) => Some(self.condition_of(create, &table, text)?),
             None => None,
         };
+        let same_kind = known.is_none_or(|known| known.constraint.is_none());
+        if !same_kind {
+            let what = format!("trigger \"{name}\" for relation \"{}\" is a constraint trigger", table.name);
+            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
+        }
+        if create.is_constraint && table.has_constraint(&name) {
+            let what = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
+            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
+        }
+        let constraint = create.is_constraint.then(|| TriggerConstraint {
+            oid: self.state.shared.new_oid(),
+            name: name.clone(),
+            deferrable: create.deferrable,
+        });
         let trigger = TriggerDesc {
             oid: known.map_or_else(|| self.state.shared.new_oid(), |known| known.oid),
             name,
@@ -69,6 +86,9 @@ impl<E: Engine> Session<E> {
             arguments: create.arguments.clone(),
             enabled: true,
             always: false,
+            constraint,
+            old_table: create.old_table.clone(),
+            new_table: create.new_table.clone(),
             comment: None,
         };
         self.change_triggers(&table, |triggers| {
@@ -114,7 +134,7 @@ impl<E: Engine> Session<E> {
         let types = loaded.types(&[], loaded.width);
         let path = loaded.path.as_deref();
         let wanted = Wanted::Value(None);
-        let piece = Piece { text: &sql.text, names: Some(&pieces), types, wanted, path };
+        let piece = Piece { text: &sql.text, names: Some(&pieces), types, wanted, path, written: None };
         let compiled = self.state.compile_piece(&self.env, &piece)?;
         let ty = compiled.columns.iter().flatten().next().map_or(Type::UNKNOWN, |column| column.ty);
         if !ty.same(Type::BOOL) {
@@ -337,7 +357,7 @@ impl<E: Engine> Session<E> {
                 return Ok(());
             }
         }
-        let loaded = self.state.routine(&trigger.function, Some(table.desc.oid))?;
+        let loaded = self.state.routine(&trigger.function, Some((&trigger.desc, table.desc.oid)))?;
         let values = arguments(trigger, table, Event::Truncate, None, None)?;
         run(self, &loaded, values).map(|_| ())
     }
@@ -405,4 +425,46 @@ fn check_instead(create: &CreateTrigger) -> Result<()> {
         _ => return Ok(()),
     };
     Err(SqlError::unsupported(what))
+}
+
+/// Refuses names for all rows of a statement where there are no such rows, or several kinds of them.
+///
+/// # Errors
+/// 0A000, 42809, 42P17.
+fn check_transitions(create: &CreateTrigger, table: &TableDesc, is_view: bool) -> Result<()> {
+    let (old, new) = (&create.old_table, &create.new_table);
+    if old.is_none() && new.is_none() {
+        return Ok(());
+    }
+    let wrong = |what: &str| Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, what.to_owned()));
+    let events = create.events;
+    if is_view {
+        let what = format!("\"{}\" is a view", table.name);
+        return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
+            .detail("Triggers on views cannot have transition tables."));
+    }
+    if create.timing != TriggerTiming::After {
+        return wrong("transition table name can only be specified for an AFTER trigger");
+    }
+    if events.truncate {
+        return Err(SqlError::unsupported("TRUNCATE triggers with transition tables are not supported"));
+    }
+    if [events.insert, events.update, events.delete].into_iter().filter(|fires| *fires).count() != 1 {
+        let what = "transition tables cannot be specified for triggers with more than one event";
+        return Err(SqlError::unsupported(what));
+    }
+    if !create.columns.is_empty() {
+        let what = "transition tables cannot be specified for triggers with column lists";
+        return Err(SqlError::unsupported(what));
+    }
+    if new.is_some() && events.delete {
+        return wrong("NEW TABLE can only be specified for an INSERT or UPDATE trigger");
+    }
+    if old.is_some() && events.insert {
+        return wrong("OLD TABLE can only be specified for a DELETE or UPDATE trigger");
+    }
+    if old == new {
+        return wrong("OLD TABLE name and NEW TABLE name cannot be the same");
+    }
+    Ok(())
 }

@@ -6,11 +6,12 @@ use crate::api::Severity;
 use crate::compiled::{Compiled, Held};
 use crate::exec::context::{Host, HostMark};
 use crate::exec::measure::Measures;
+use crate::exec::triggers::Written;
 use crate::explain::{Summary, describe};
 use crate::identity::RoleMark;
 use crate::routine::{Loaded, Piece};
 use crate::system;
-use scaledb_catalog::{ObjectKind, Privileges, RoutineDesc};
+use scaledb_catalog::{ObjectKind, Privileges, RoutineDesc, TriggerDesc};
 use scaledb_engine::Engine;
 use scaledb_locks::keeper::MAX_BATCH;
 use scaledb_locks::{Mode, Owner, Tag};
@@ -185,7 +186,15 @@ impl<E: Engine> Host for SessionState<E> {
     }
 
     fn computed(&self, table: Computed) -> Result<Vec<Vec<Value>>> {
-        system::rows(self, table)
+        match table {
+            Computed::Written { new } => {
+                let written = self.written.borrow();
+                written.last().map(|written| written.rows(new)).ok_or_else(|| {
+                    SqlError::internal("rows that a statement has written, and no trigger that sees them")
+                })
+            }
+            table => system::rows(self, table),
+        }
     }
 
     fn keys_of(&self, table: u32) -> Result<Keys> {
@@ -261,8 +270,16 @@ impl<E: Engine> Host for SessionState<E> {
         self.notice(severity, fields);
     }
 
-    fn routine(&self, desc: &Arc<RoutineDesc>, table: Option<u32>) -> Result<Arc<Loaded>> {
-        self.loaded(desc, table)
+    fn routine(&self, desc: &Arc<RoutineDesc>, by: Option<(&TriggerDesc, u32)>) -> Result<Arc<Loaded>> {
+        self.loaded(desc, by)
+    }
+
+    fn enter_trigger(&self, written: Arc<Written>) {
+        self.written.borrow_mut().push(written);
+    }
+
+    fn leave_trigger(&self) {
+        self.written.borrow_mut().pop();
     }
 
     fn enter_routine(&self, desc: &RoutineDesc) -> Option<RoleMark> {
@@ -271,6 +288,11 @@ impl<E: Engine> Host for SessionState<E> {
 
     fn leave_routine(&self, mark: Option<RoleMark>) {
         SessionState::leave_routine(self, mark);
+    }
+
+    fn latest(&self, desc: &RoutineDesc) -> Option<Arc<RoutineDesc>> {
+        self.used.note(desc.oid);
+        self.catalog.routine(desc.oid).cloned()
     }
 
     fn condition(&self, trigger: &Trigger, table: &BoundTable) -> Result<Arc<Loaded>> {

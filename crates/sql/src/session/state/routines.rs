@@ -1,8 +1,8 @@
 //! Routines as statements at work call them: made ready once, and their pieces of SQL compiled.
 
 use super::SessionState;
-use crate::routine::{Loaded, Said, Strictness, load, load_condition};
-use scaledb_catalog::{Relation, RoutineDesc};
+use crate::routine::{Loaded, Said, Strictness, WrittenNames, load, load_condition};
+use scaledb_catalog::{Relation, RoutineDesc, TriggerDesc};
 use scaledb_engine::Engine;
 use scaledb_parse::plpgsql::NameConflicts;
 use scaledb_planner::plan::trigger::Trigger;
@@ -14,14 +14,21 @@ use std::sync::Arc;
 const MAX_ROUTINES: usize = 1_000;
 
 impl<E: Engine> SessionState<E> {
-    /// A routine, ready to run; for the rows of a table if triggers call it.
+    /// A routine, ready to run; for the rows of a table if a trigger of it calls it.
     ///
     /// # Errors
     /// What is wrong with its body.
-    pub(super) fn loaded(&self, desc: &Arc<RoutineDesc>, table: Option<u32>) -> Result<Arc<Loaded>> {
+    pub(super) fn loaded(
+        &self,
+        desc: &Arc<RoutineDesc>,
+        by: Option<(&TriggerDesc, u32)>,
+    ) -> Result<Arc<Loaded>> {
         // what foreign keys set calls some that no plan has noted
         self.used.note(desc.oid);
-        let key = (desc.oid, table.unwrap_or(0), desc.instance.clone());
+        // triggers of one table differ in what they call the rows that a statement has written
+        let of = by.map(|(trigger, table)| if trigger.has_transitions() { trigger.oid } else { table });
+        let table = by.map(|(_, table)| table);
+        let key = (desc.oid, of.unwrap_or(0), desc.instance.clone());
         if let Some(known) = self.routines.borrow().get(&key) {
             return Ok(known.clone());
         }
@@ -36,6 +43,9 @@ impl<E: Engine> SessionState<E> {
         };
         let mut loaded = load(&self.catalog, &self.path, desc, rows)?;
         loaded.strictness = self.strictness();
+        loaded.written = by.filter(|(trigger, _)| trigger.has_transitions()).map(|(trigger, table)| {
+            WrittenNames { table, old: trigger.old_table.clone(), new: trigger.new_table.clone() }
+        });
         let loaded = Arc::new(loaded);
         let mut routines = self.routines.borrow_mut();
         if routines.len() >= MAX_ROUTINES {

@@ -202,6 +202,10 @@ impl<E: Engine> Lookup for SessionState<E> {
         Some(&self.database_name)
     }
 
+    fn written(&self, _: &str) -> Option<(bool, &TableDesc)> {
+        None
+    }
+
     fn absent(&self, name: &str) -> Option<String> {
         self.shared.absent.lock().get(name).cloned()
     }

@@ -73,6 +73,14 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                             TriggerTiming::InsteadOf => "INSTEAD OF",
                         },
                     );
+                let named = [
+                    ("action_reference_old_table", &trigger.old_table),
+                    ("action_reference_new_table", &trigger.new_table),
+                ];
+                let row = named.into_iter().fold(row, |row, (column, name)| match name {
+                    Some(name) => row.text(column, name),
+                    None => row,
+                });
                 let condition = trigger.condition.as_ref().filter(|_| owns);
                 rows.push(condition.iter().fold(row, |row, text| {
                     let text = without_parentheses(&seen_expression(facts, text));

@@ -53,6 +53,14 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             let row = if columns.is_empty() { row } else { row.set("conkey", int2s(columns.into_iter())) };
             rows.push(row.text("conbin", &check.expression));
         }
+        for trigger in &table.triggers {
+            let Some(desc) = &trigger.constraint else { continue };
+            rows.push(
+                constraint(catalog, table, desc.oid, &desc.name, b't')
+                    .flag("condeferrable", desc.deferrable.is_some())
+                    .flag("condeferred", desc.deferrable == Some(Initially::Deferred)),
+            );
+        }
         for key in &table.foreign_keys {
             let index = index_of(catalog, key);
             let sets = &key.on_delete_sets;

@@ -3,6 +3,7 @@
 use crate::system::Facts;
 use crate::system::routines::trigger_bits;
 use crate::system::table::{Row, SystemCatalog, vector};
+use scaledb_catalog::Initially;
 use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
@@ -42,10 +43,22 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 .int2("tgnargs", trigger.arguments.len())
                 .set("tgattr", vector(Type::INT2, columns))
                 .set("tgargs", Value::Bytea(arguments.into()));
-            rows.push(match &trigger.condition {
-                Some(text) => row.text("tgqual", text),
+            let row = match &trigger.constraint {
+                Some(constraint) => row
+                    .oid("tgconstraint", constraint.oid)
+                    .flag("tgdeferrable", constraint.deferrable.is_some())
+                    .flag("tginitdeferred", constraint.deferrable == Some(Initially::Deferred)),
                 None => row,
-            });
+            };
+            let texts = [
+                ("tgqual", &trigger.condition),
+                ("tgoldtable", &trigger.old_table),
+                ("tgnewtable", &trigger.new_table),
+            ];
+            rows.push(texts.into_iter().fold(row, |row, (column, text)| match text {
+                Some(text) => row.text(column, text),
+                None => row,
+            }));
         }
     }
     Ok(rows)

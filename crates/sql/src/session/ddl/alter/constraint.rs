@@ -165,6 +165,13 @@ impl<E: Engine> Session<E> {
             }
             return self.rebuild(table, desc, Self::identity(table));
         }
+        if let Some(trigger) = desc.constraint_trigger(name) {
+            let trigger = format!("trigger {} on table {}", trigger.name, desc.name);
+            let what =
+                format!("cannot drop constraint {name} on table {} because {trigger} requires it", desc.name);
+            return Err(SqlError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, what)
+                .hint(format!("You can drop {trigger} instead.")));
+        }
         let before = desc.checks.len() + desc.foreign_keys.len();
         desc.checks.retain(|check| check.name != name);
         desc.foreign_keys.retain(|key| key.name != name);
