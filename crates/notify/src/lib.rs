@@ -127,7 +127,7 @@ pub enum Change {
 }
 
 /// How much was said at some time.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PendingMark {
     notifications: usize,
     changes: usize,

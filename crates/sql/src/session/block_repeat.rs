@@ -18,12 +18,13 @@
 //!
 //! After some attempts the runs at COMMIT lock the rows that they write, so that others queue up behind them; nobody
 //! waits for an answer of the client meanwhile. Those before COMMIT keep no more locks than the block has had, for the
-//! client may leave it open. A deadlock is a conflict, too: the block gives up the locks that its statements take
-//! again.
+//! client may leave it open. A deadlock is a conflict, too, if the block has had no locks before: its client counts on
+//! those until the end.
 //!
 //! What of a statement cannot be taken back is not done twice: values of sequences are those of the first run, and a
 //! block is not run again if a statement that reads or writes has done anything else outside of its transaction:
-//! taken a lock of the session, changed a setting, told its client or those who listen something. Nor is it behind
+//! taken an advisory lock, changed a setting, told its client or those who listen something. If it does so in another
+//! run only, that one has other results. Nor is a block run again behind
 //! changes of the catalog, COPY, DO, CALL and ROLLBACK TO, or when it is long (`record`).
 
 use super::Session;
@@ -40,6 +41,14 @@ pub(super) struct Repeats {
     pub(super) attempts: u32,
     /// When the first conflict was met.
     since: Option<Instant>,
+    /// When `statement_timeout` is over for the statement that has met it.
+    deadline: Option<Instant>,
+}
+
+impl Repeats {
+    pub(super) fn until(deadline: Option<Instant>) -> Self {
+        Self { deadline, ..Self::default() }
+    }
 }
 
 impl<E: Engine> Session<E> {
@@ -96,7 +105,7 @@ impl<E: Engine> Session<E> {
         repeats: &mut Repeats,
         at_commit: bool,
     ) -> Result<()> {
-        let deadline = self.deadline();
+        let deadline = repeats.deadline;
         if error.code() == SqlState::DEADLOCK_DETECTED {
             self.state.release_locks();
         }
@@ -132,11 +141,8 @@ impl<E: Engine> Session<E> {
             match run {
                 Ok(true) => return Ok(()),
                 Ok(false) => return Err(error),
-                Err(again)
-                    if matches!(
-                        again.code(),
-                        SqlState::SERIALIZATION_FAILURE | SqlState::DEADLOCK_DETECTED
-                    ) => {}
+                Err(again) if again.code() == SqlState::SERIALIZATION_FAILURE => {}
+                Err(_) if is_deadlock && !record.keeps_locks => {}
                 Err(other) => return Err(other),
             }
         }

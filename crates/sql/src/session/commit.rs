@@ -82,6 +82,9 @@ impl<E: Engine> Session<E> {
                 Ok(committed) => break committed,
                 Err(error) => {
                     let wrote = self.transaction.writes || self.transaction.changed;
+                    if repeats.attempts == 0 {
+                        repeats = Repeats::until(self.deadline());
+                    }
                     if let Err(error) = self.repeat_block(error, &mut repeats, true) {
                         self.note_failed_commit(&error, wrote);
                         self.rollback();

@@ -17,6 +17,9 @@ use std::time::Instant;
 /// Bytes that the steps of a block may take. More are not recorded.
 const MOST: usize = 64 << 10;
 
+/// Texts of statements that are not longer take no memory but that of the plans that sessions keep anyway.
+const SHORT: usize = 1 << 10;
+
 /// Steps and values whose memory is kept for the next block.
 const KEPT: usize = 64;
 
@@ -47,7 +50,7 @@ pub(super) struct Record {
     pub(super) way: Way,
     /// Something has been done that is not recorded.
     partial: bool,
-    /// It has locks that its steps would not take again.
+    /// It has locks, which its client counts on.
     pub(super) keeps_locks: bool,
     /// How many values the steps have taken of sequences.
     pub(super) drawn: usize,
@@ -265,10 +268,9 @@ impl<E: Engine> Session<E> {
         }
         // an error tells of rows, too, and a block may go on behind it
         let Ok(count) = *result else { return record.give_up() };
+        // the client counts on them until its transaction ends
+        record.keeps_locks |= self.state.owner.borrow().count() > 0;
         if reads_nothing(plan) && !looked {
-            // what it has drawn is for no step
-            self.state.drawn.borrow_mut().begin_statement(record.drawn);
-            record.keeps_locks |= self.state.owner.borrow().count() > 0;
             return;
         }
         if acted || told || plan.current_of.is_some() {
@@ -279,7 +281,8 @@ impl<E: Engine> Session<E> {
             None if plan.output.is_empty() => Some((0, None)),
             None => None,
         };
-        let bytes = size_of::<Ran>() + size_of::<Step>() + params.iter().map(weight).sum::<usize>();
+        let text = compiled.text.len().saturating_sub(SHORT);
+        let bytes = size_of::<Ran>() + size_of::<Step>() + text + params.iter().map(weight).sum::<usize>();
         let Some((digest, enough)) = digest.filter(|_| record.bytes + bytes <= MOST) else {
             return record.give_up();
         };
@@ -327,6 +330,8 @@ impl<E: Engine> Session<E> {
         reserves: bool,
     ) -> Result<bool> {
         let (time, said) = (self.env.statement_time, self.state.said());
+        let taken_last = self.state.taken_last();
+        self.state.acted.set(false);
         self.state.drawn.borrow_mut().repeat(0);
         let mut result = Ok(true);
         for (number, step) in record.steps.iter().enumerate() {
@@ -337,14 +342,21 @@ impl<E: Engine> Session<E> {
                 }
                 Step::Savepoint => self.renew_savepoint(number).map(|()| true),
             };
+            // the run that the client knows of has neither told anybody anything nor done what is not undone
+            let silent = !self.state.acted.take() && !self.state.has_said(said);
+            result = result.map(|same| same && silent);
             self.state.unsay(said);
             if !matches!(result, Ok(true)) {
                 break;
             }
         }
         self.env.statement_time = time;
-        self.state.acted.set(false);
-        self.state.drawn.borrow_mut().end_repeat(matches!(result, Ok(true)));
+        let complete = matches!(result, Ok(true));
+        if !complete {
+            // the client knows of later values than those that the first steps have taken again
+            self.state.take_back_to(taken_last);
+        }
+        self.state.drawn.borrow_mut().end_repeat(complete);
         result
     }
 
@@ -361,7 +373,7 @@ impl<E: Engine> Session<E> {
         let is_old = ran.compiled.version != self.state.catalog.version;
         if is_old && ran.settings != self.state.settings.borrow().generation {
             // its names might be those of other tables now
-            return Err(crate::error::changed_definition());
+            return Ok(false);
         }
         let mut digest = Digest::new(&self.blocks.key, ran.enough, u64::MAX);
         let locked = self.state.owner.borrow().count() > 0;

@@ -158,7 +158,7 @@ impl<E: Engine> Session<E> {
                     {
                         plan.contended.store(true, Ordering::Relaxed); // a hint
                     }
-                    // functions will say it again
+                    // functions will say and set it again
                     self.state.unsay(said);
                     if let Action::Plan(plan) = &compiled.action {
                         self.consider_tables(plan, &mut effort);

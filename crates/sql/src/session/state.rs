@@ -115,11 +115,12 @@ pub(crate) struct SessionState<E: Engine> {
     pub(crate) defines: Cell<bool>,
 }
 
-/// How much was told at some time.
+/// How much was told, and set, at some time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Said {
     notices: usize,
     pending: PendingMark,
+    settings: usize,
 }
 
 impl<E: Engine> SessionState<E> {
@@ -256,9 +257,13 @@ impl<E: Engine> SessionState<E> {
         }
     }
 
-    /// How much the statement at hand has told the client, and those who listen.
+    /// How much the statement at hand has told the client, and those who listen, and what it has set.
     pub(crate) fn said(&self) -> Said {
-        Said { notices: self.notices.borrow().len(), pending: self.pending.borrow().mark() }
+        Said {
+            notices: self.notices.borrow().len(),
+            pending: self.pending.borrow().mark(),
+            settings: self.settings.borrow().mark(),
+        }
     }
 
     /// Whether the client was told anything since.
@@ -266,10 +271,16 @@ impl<E: Engine> SessionState<E> {
         self.notices.borrow().len() > said.notices
     }
 
-    /// Takes back what was told since: it will be told again.
+    /// Whether the client or those who listen were told anything since.
+    pub(crate) fn has_said(&self, said: Said) -> bool {
+        self.has_told(said) || self.pending.borrow().mark() != said.pending
+    }
+
+    /// Takes back what was told and set since: it will be told and set again.
     pub(crate) fn unsay(&self, said: Said) {
         self.notices.borrow_mut().truncate(said.notices);
         self.pending.borrow_mut().truncate(said.pending);
+        self.settings.borrow_mut().rollback_to(said.settings);
     }
 
     /// Keeps a notice for the client.

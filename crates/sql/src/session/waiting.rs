@@ -83,7 +83,7 @@ impl Effort {
             touched: 0,
             reads_much: false,
             is_step: false,
-            repeats_of_block: Repeats::default(),
+            repeats_of_block: Repeats::until(deadline),
             digest: None,
             since: None,
             attempts: 0,

@@ -1,7 +1,9 @@
 //! Transaction blocks that have met a conflict, and are run again by their session: their clients hear of it only where
 //! they have seen something else than that run has.
 
+use crate::common::steps::Client;
 use crate::common::{Rows, code, ok, run, session, text};
+use crate::notifications::{heard, listener};
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Session};
 
@@ -176,6 +178,9 @@ fn a_block_that_has_done_something_else_fails<E: Engine>(db: Database<E>) {
          create function told() returns trigger language plpgsql as \
          $$ begin perform pg_notify('c', 'x'); return new; end $$; \
          create table tells (id int); create trigger t before insert on tells for each row execute function told(); \
+         create function notified() returns trigger language plpgsql as $$ begin notify c; return new; end $$; \
+         create table notifies (id int); \
+         create trigger t before insert on notifies for each row execute function notified(); \
          create procedure nothing() language plpgsql as $$ begin null; end $$",
     );
     for act in [
@@ -183,9 +188,11 @@ fn a_block_that_has_done_something_else_fails<E: Engine>(db: Database<E>) {
         "select set_config('a.b', 'c', true) from one",
         "select pg_notify('c', 'x') from one",
         "select pg_advisory_lock(1) from one",
+        "select pg_advisory_xact_lock(id) from one",
         "select pg_sleep(0) from one",
         "select said(id) from one",
         "insert into tells values (1)",
+        "insert into notifies values (1)",
         "create table more (id int)",
         "truncate one",
         "do $$ begin null; end $$",
@@ -221,6 +228,119 @@ fn a_block_that_has_done_something_else_fails<E: Engine>(db: Database<E>) {
     }
     let locks = "select count(*) from pg_locks where locktype = 'advisory'";
     assert_eq!(text(&mut both[0], locks), "1");
+}
+
+/// What another run tells and does, and the one that the client knows of has not, would be lost, or be of a run that
+/// was given up.
+fn a_run_that_tells_more_has_other_results<E: Engine>(db: Database<E>) {
+    let mut both = filled(&db);
+    ok(&mut both[0], "create table done (n int)");
+    let (mut ears, _bell) = listener(&db, &["c"]);
+    for act in [
+        "perform pg_notify('c', 'x')",
+        "notify c",
+        "raise notice 'x'",
+        "perform set_config('a.b', 'd', false)",
+        "perform setval('log_id_seq', 100)",
+        "perform pg_advisory_lock(1)",
+        "perform pg_try_advisory_xact_lock(1)",
+    ] {
+        ok(&mut both[0], "update t set n = 0");
+        ok(
+            &mut both[0],
+            &format!(
+                "create or replace function act() returns trigger language plpgsql as \
+                 $$ begin if new.n >= 2 then {act}; end if; return new; end $$; \
+                 create or replace trigger acts before update on t for each row execute function act()"
+            ),
+        );
+        assert_eq!(
+            beside_a_writer(&mut both, &["insert into done values (1)"]),
+            Err("40001".to_owned()),
+            "{act}"
+        );
+        assert_eq!(heard(&mut ears), "", "{act}");
+        assert!(both[0].take_notices().iter().all(|notice| notice.fields.to_string() != "x"), "{act}");
+        ok(&mut both[0], "select pg_advisory_unlock_all()");
+        // where it stays silent it is the same
+        ok(&mut both[0], "update t set n = -5");
+        assert_eq!(beside_a_writer(&mut both, &["insert into done values (2)"]), Ok(()), "{act}");
+    }
+    assert_eq!(text(&mut both[0], "select current_setting('a.b', true)"), "NULL");
+    assert_eq!(text(&mut both[0], "select count(*) from done where n = 1"), "0");
+}
+
+/// What the session has taken of sequences last is what its client was told last, whatever other runs have taken again.
+fn the_last_values_are_those_of_the_last_statement<E: Engine>(db: Database<E>) {
+    let [mut a, mut b] = filled(&db);
+    ok(&mut a, "prepare next as select nextval('log_id_seq')");
+    ok(&mut a, "prepare next_of(regclass) as select nextval($1)");
+    for next in ["execute next", "execute next_of('log_id_seq')"] {
+        // one that commits, and one that does not
+        for seen in ["select 1 from t where id = 1", "select n from t where id = 1"] {
+            ok(&mut a, "begin");
+            ok(&mut a, "insert into log (what) values ('x')");
+            let value = text(&mut a, next);
+            ok(&mut a, seen);
+            ok(&mut a, HOT);
+            ok(&mut b, HOT);
+            assert_eq!(run(&mut a, "commit").is_ok(), seen == "select 1 from t where id = 1");
+            assert_eq!(text(&mut a, "select currval('log_id_seq')"), value, "{next}, {seen}");
+            assert_eq!(text(&mut a, "select lastval()"), value, "{next}, {seen}");
+            assert_eq!(text(&mut a, &format!("select count(*) from log where id = {value}")), "0");
+        }
+    }
+    // behind a restart others get the values that the first run has taken
+    ok(&mut a, "create table u (id int generated always as identity, n int)");
+    ok(&mut a, "begin");
+    ok(&mut a, "insert into u (n) values (1)");
+    ok(&mut a, HOT);
+    ok(&mut b, HOT);
+    ok(&mut b, "truncate u restart identity");
+    ok(&mut b, "insert into u (n) values (2)");
+    ok(&mut a, "commit");
+    assert_eq!(text(&mut a, "select id, n from u order by id"), "1|2 2|1");
+}
+
+/// What a run of a statement has set that was given up is not set any more when it is run again.
+fn a_statement_that_is_run_again_sets_once<E: Engine>(db: Database<E>) {
+    let [mut other, _] = filled(&db);
+    ok(
+        &mut other,
+        "create function counts() returns int language plpgsql as $$ begin \
+         perform set_config('a.n', (current_setting('a.n')::int + 1)::text, false); \
+         perform n from t where id = 1 for update; return 1; end $$",
+    );
+    let a = Client::new(&db);
+    for before in ["begin", "begin; select n from t where id = 4"] {
+        a.ok("set a.n = 0");
+        ok(&mut other, "begin; select n from t where id = 1 for update");
+        a.ok(before);
+        a.waits("select counts()");
+        ok(&mut other, HOT);
+        ok(&mut other, "commit");
+        a.done("counts");
+        a.ok("commit");
+        assert_eq!(a.ok("select current_setting('a.n')"), "1", "{before}");
+    }
+    a.end();
+}
+
+/// A block keeps the locks that its client has asked for, and hears of a deadlock.
+fn locks_are_kept_in_a_deadlock<E: Engine>(db: Database<E>) {
+    let _ = filled(&db);
+    let (a, b) = (Client::new(&db), Client::new(&db));
+    for lock in ["select id from t where id = 1 for update", "select pg_advisory_xact_lock(1)"] {
+        a.ok("begin");
+        a.ok(lock);
+        b.ok("begin; select id from t where id = 2 for update");
+        b.waits(&format!("{lock}; commit"));
+        assert_eq!(a.code("update t set n = n + 1 where id = 2"), "40P01", "{lock}");
+        b.done("commit");
+        a.ok("rollback");
+    }
+    a.end();
+    b.end();
 }
 
 fn savepoints_are_points_of_the_last_run<E: Engine>(db: Database<E>) {
@@ -291,6 +411,8 @@ fn long_blocks_fail<E: Engine>(db: Database<E>) {
     assert_eq!(beside_a_writer(&mut both, &long), Err("40001".to_owned()));
     let long = vec!["savepoint s; release s"; 3_000];
     assert_eq!(beside_a_writer(&mut both, &long), Err("40001".to_owned()));
+    let long = format!("update t set n = 0 where id = 3 and n in ({}n)", "n, ".repeat(30_000));
+    assert_eq!(beside_a_writer(&mut both, &[&long]), Err("40001".to_owned()));
     ok(&mut both[0], "insert into t select i, 0 from generate_series(10, 400) i");
     assert_eq!(beside_a_writer(&mut both, &["update t set n = 0 where id = 2 returning id"]), Ok(()));
     assert_eq!(
@@ -420,6 +542,10 @@ on_each_engine! {
     times_and_numbers_are_those_that_the_client_has,
     what_was_not_there_is_compared,
     a_block_that_has_done_something_else_fails,
+    a_run_that_tells_more_has_other_results,
+    the_last_values_are_those_of_the_last_statement,
+    a_statement_that_is_run_again_sets_once,
+    locks_are_kept_in_a_deadlock,
     savepoints_are_points_of_the_last_run,
     blocks_outlive_changes_of_tables,
     a_setting_tells_clients_of_conflicts,

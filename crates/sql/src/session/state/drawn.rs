@@ -7,7 +7,7 @@ const MOST: usize = 4_096;
 /// Values whose memory is kept for the next block.
 const KEPT: usize = 64;
 
-/// The values, in the order in which they were taken, each with the oid of its sequence.
+/// The values, in the order in which they were taken, each with the number under which its sequence notes its values.
 #[derive(Default)]
 pub(crate) struct Drawn {
     values: Vec<(u32, i64)>,
@@ -18,7 +18,7 @@ pub(crate) struct Drawn {
 }
 
 impl Drawn {
-    /// A statement of a block begins, whose earlier ones have taken the first `len` values.
+    /// A statement of a block begins, whose steps have taken the first `len` values.
     pub(crate) fn begin_statement(&mut self, len: usize) {
         self.on = true;
         self.values.truncate(len);

@@ -211,6 +211,9 @@ impl<E: Engine> Host for SessionState<E> {
     }
 
     fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {
+        if matches!(tag, Tag::Advisory { .. }) {
+            self.act();
+        }
         let mut owner = self.owner.borrow_mut();
         self.need_room(&self.locks_memory, owner.count())?;
         owner.try_take(tag, mode).map_err(crate::error::lock_not_taken)
@@ -339,6 +342,7 @@ impl<E: Engine> Host for SessionState<E> {
     }
 
     fn about_channels(&self, utility: &Utility) -> Result<()> {
+        self.act();
         self.tell_or_listen(utility).map(|_| ())
     }
 

@@ -5,7 +5,11 @@ use scaledb_catalog::{ObjectKind, Privileges, Relation, SequenceDesc};
 use scaledb_engine::Engine;
 use scaledb_planner::bind::names::is_temporary;
 use scaledb_types::{Result, SqlError, SqlState, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
+
+/// The value of each sequence, and the sequence that the last one of all was of.
+type TakenLast = (HashMap<u32, i64>, Option<u32>);
 
 impl<E: Engine> SessionState<E> {
     /// The sequence of an oid; the transaction depends on it.
@@ -35,6 +39,17 @@ impl<E: Engine> SessionState<E> {
         column.is_some_and(|column| column.identity.is_some())
     }
 
+    /// The values that the session has taken last.
+    pub(in crate::session) fn taken_last(&self) -> TakenLast {
+        (self.currents.borrow().clone(), self.last.get())
+    }
+
+    /// Goes back to values that the session has taken before.
+    pub(in crate::session) fn take_back_to(&self, (currents, last): TakenLast) {
+        *self.currents.borrow_mut() = currents;
+        self.last.set(last);
+    }
+
     /// Forgets what values the session has taken.
     pub(crate) fn forget_sequences(&self) {
         self.currents.borrow_mut().clear();
@@ -43,9 +58,7 @@ impl<E: Engine> SessionState<E> {
 
     /// A call of a function of sequences.
     pub(super) fn sequence_call(&self, name: &str, args: &[Value]) -> Result<Value> {
-        if name != "nextval" {
-            self.looked.set(true);
-        }
+        self.looked.set(true);
         if name == "lastval" {
             // somebody may have dropped it since
             let last = self.last.get().filter(|oid| self.catalog.get(*oid).is_some());
@@ -79,9 +92,10 @@ impl<E: Engine> SessionState<E> {
         }
         match name {
             "nextval" => {
-                let taken_before = self.drawn.borrow().next(desc.oid);
+                // behind a restart others get the same values, too
+                let taken_before = self.drawn.borrow().next(desc.value_id());
                 let value = taken_before.map_or_else(|| self.shared.next_value(&desc), Ok)?;
-                self.drawn.borrow_mut().add(desc.oid, value);
+                self.drawn.borrow_mut().add(desc.value_id(), value);
                 self.currents.borrow_mut().insert(desc.oid, value);
                 self.last.set(Some(desc.oid));
                 Ok(Value::Int8(value))

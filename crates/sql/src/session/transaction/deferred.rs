@@ -24,7 +24,7 @@ impl<E: Engine> Session<E> {
         while due.len() < self.transaction.deferred.len() && result.is_ok() {
             result = self.check_more_deferred(all, &mut due);
         }
-        if self.state.acted.take() || self.state.has_told(said) {
+        if self.state.acted.take() || self.state.has_said(said) {
             self.transaction.record.end_whole();
         }
         // a rollback to a savepoint brings back what was wrong before it
