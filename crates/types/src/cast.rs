@@ -1,5 +1,6 @@
 //! Casts: which there are, in which context, and what they do.
 
+use crate::array_text::vector;
 use crate::binary::round_micros;
 use crate::bits::Bits;
 use crate::calendar;
@@ -126,6 +127,13 @@ pub fn find_cast(from: Type, to: Type, context: Context) -> Option<Cast> {
     if !from.array && to.array && from.element().is_some() && from.element() == to.element() {
         return cast(How::Same);
     }
+    // and an array is made one when asked, as clients compare `ARRAY[..]::oidvector` with one of a catalog
+    let is_vector = matches!(to.base, Int2vector | Oidvector) && !to.array;
+    if let (true, true, Some(a), Some(b)) = (from.array, is_vector, from.element(), to.element())
+        && context == Context::Explicit
+    {
+        return find_cast(a, b, context).and_then(|_| cast(How::Elements));
+    }
     let pseudo = |ty: Type| ty.category() == Category::Pseudo;
     let prints = !pseudo(from) || matches!(from.base, Record | Void);
     // everything prints, and text can be read as anything
@@ -184,11 +192,28 @@ impl Cast {
                 };
                 let context = if self.explicit { Context::Explicit } else { Context::Assignment };
                 let cast = find_cast(from, to, context).ok_or_else(|| no_cast(from, to))?;
-                return Ok(Value::Array(Arc::new(array.map(to, |value| cast.apply(value, env))?)));
+                let array = array.map(to, |value| cast.apply(value, env))?;
+                if !self.to.array {
+                    return array_to_vector(&array, self.to);
+                }
+                return Ok(Value::Array(Arc::new(array)));
             }
         };
         apply_typmod(cast, self.to, self.explicit)
     }
+}
+
+/// An array as an int2vector or an oidvector.
+///
+/// # Errors
+///
+/// 42804 for one of several dimensions, or with NULLs.
+fn array_to_vector(array: &crate::Array, to: Type) -> Result<Value> {
+    if array.dimensions().len() > 1 || array.values().iter().any(Value::is_null) {
+        let what = format!("array is not a valid {}", to.sql_name());
+        return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
+    }
+    Ok(vector(array.element(), array.values().to_vec()))
 }
 
 /// Applies the modifier of a type to a value of it. An explicit cast cuts text that is too long.

@@ -5,6 +5,7 @@ use super::names::{fold, split};
 use super::{Binder, Typed, unsupported};
 use crate::functions::RowForm;
 use crate::plan::expr::{Ask, Compare, Expr, Test};
+use scaledb_catalog::RoutineKind;
 use scaledb_parse::collation;
 use scaledb_types::cast::Context;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -235,11 +236,43 @@ impl Binder<'_> {
             [_, schema, table, column] => self.column(Some((&Some(schema.clone()), table)), column),
             _ => Err(unsupported("this qualified name")),
         };
-        let found = found.map_err(|error| self.at(parts[0].span, error))?;
+        let found = match (found, parts) {
+            (Err(error), [table, name]) if error.code() == SqlState::UNDEFINED_COLUMN => {
+                return match self.function_of_row(table, name) {
+                    Some(call) => call,
+                    None => Err(self.at(table.span, error)),
+                };
+            }
+            (found, _) => found.map_err(|error| self.at(parts[0].span, error))?,
+        };
         if let Some(last) = parts.last() {
             self.note_column(last.span, &found.expr);
         }
         Ok(found)
+    }
+
+    /// `item.label` where `item` has no such column: the call `label(item)`, if somebody has written a function that
+    /// takes the rows of `item`.
+    fn function_of_row(&mut self, table: &ast::Ident, name: &ast::Ident) -> Option<Result<Typed>> {
+        let name = ast::ObjectName::from(vec![name.clone()]);
+        if !self.names_routine(&name) {
+            return None;
+        }
+        let row = ast::FunctionArgExpr::Expr(Ast::Identifier(table.clone()));
+        let list = [ast::FunctionArg::Unnamed(row)];
+        self.routine_call(&name, &list, RoutineKind::Function, false).ok().flatten()?;
+        let list =
+            ast::FunctionArgumentList { duplicate_treatment: None, args: list.to_vec(), clauses: Vec::new() };
+        Some(self.expr(&Ast::Function(ast::Function {
+            name,
+            uses_odbc_syntax: false,
+            parameters: ast::FunctionArguments::None,
+            args: ast::FunctionArguments::List(list),
+            filter: None,
+            null_treatment: None,
+            over: None,
+            within_group: Vec::new(),
+        })))
     }
 
     fn array(&mut self, elements: &[Ast]) -> Result<Typed> {

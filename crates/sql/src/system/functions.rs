@@ -1,17 +1,18 @@
 //! Functions that read the catalog.
 
 use super::Facts;
+use super::builtins::{ANY, builtin, builtins_named};
+use super::definitions::{constraint_definition, index_column, index_definition, index_table};
 use super::oids::{
     DATABASE, PG_CONSTRAINT, PG_EXTENSION, PG_NAMESPACE, PG_POLICY, PG_PROC, PG_TRIGGER, PG_TYPE, TABLESPACE,
     TEMPORARY_SCHEMA, rule_of, schema_of_oid, schema_oid,
 };
-use super::printed::{printed_as, printed_expression, without_parentheses};
-use super::seen::{leads_to, own_oid, seen, seen_expression, seen_query, seen_routine, seen_type};
+use super::printed::{printed_as, without_parentheses};
+use super::seen::{leads_to, own_oid, seen, seen_query, seen_routine, seen_type};
 use super::type_functions::{arguments_of, type_functions};
 use super::{databases, objects, privileges, routines, updatable};
 use scaledb_catalog::{
-    Action, Catalog, DomainCheckDesc, ExclusionDesc, ForeignKeyDesc, IndexDesc, Initially, ObjectKind,
-    ParameterDesc, Relation, RoutineDesc, TableDesc, ViewDesc, of_row_type, row_type,
+    Catalog, ObjectKind, ParameterDesc, Relation, RoutineDesc, ViewDesc, of_row_type, row_type,
 };
 use scaledb_locks::Who;
 use scaledb_parse::lex::quoted;
@@ -105,7 +106,18 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
                 "pg_get_function_result" => routines::result(facts, desc),
                 name => Some(routines::arguments(facts, desc, name == "pg_get_function_arguments")),
             });
-            text.map_or(Value::Null, Value::from)
+            let of_system = || {
+                let builtin = oid.and_then(builtin)?;
+                match function.name {
+                    "pg_get_functiondef" => None,
+                    "pg_get_function_result" => Some(routines::type_name(facts, builtin.result)),
+                    name => {
+                        let defaults = name == "pg_get_function_arguments";
+                        Some(routines::arguments_of_builtin(facts, builtin, defaults))
+                    }
+                }
+            };
+            text.or_else(of_system).map_or(Value::Null, Value::from)
         }
         "pg_get_function_arg_default" => {
             let desc = oid.and_then(|oid| catalog.routine(oid));
@@ -168,7 +180,7 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             text.and_then(type_function).map_or(Value::Null, Value::Oid)
         }
         "to_regprocedure" => match text.map(|text| privileges::routine_of_text(facts, text)) {
-            Some(Ok(oid)) if catalog.routine(oid).is_some() => Value::Oid(oid),
+            Some(Ok(oid)) if catalog.routine(oid).is_some() || builtin(oid).is_some() => Value::Oid(oid),
             Some(Err(error)) if error.code() == SqlState::INVALID_TEXT_REPRESENTATION => return Err(error),
             _ => Value::Null,
         },
@@ -306,6 +318,15 @@ fn only_name(text: &str) -> Option<String> {
     name.filter(|_| tokens.next().is_none())
 }
 
+/// The name of a routine as a `regproc`: with its schema unless it is the only one that the name finds.
+fn only_routine(facts: &dyn Facts, schema: &str, name: &str) -> String {
+    let own = facts.catalog().routines_named(name).filter(|desc| facts.path().contains(&desc.schema));
+    match own.count() + builtins_named(name).count() {
+        1 => seen_routine(facts, schema, name),
+        _ => format!("{}.{}", quoted(schema), quoted(name)),
+    }
+}
+
 /// The routine of a name.
 ///
 /// # Errors
@@ -316,8 +337,11 @@ fn routine_named(facts: &dyn Facts, text: &str) -> Result<Option<u32>> {
         Some(schema) => schema == known,
         None => facts.path().iter().any(|path| path == known),
     };
-    let mut found = facts.catalog().routines_named(&name).filter(|desc| within(&desc.schema));
-    let first = found.next().map(|desc| desc.oid);
+    let own = facts.catalog().routines_named(&name).filter(|desc| within(&desc.schema)).map(|desc| desc.oid);
+    let of_system =
+        builtins_named(&name).filter(|_| schema.as_deref().is_none_or(|schema| schema == "pg_catalog"));
+    let mut found = own.chain(of_system.map(|builtin| builtin.oid));
+    let first = found.next();
     if found.next().is_some() {
         let what = format!("more than one function named \"{name}\"");
         return Err(SqlError::new(SqlState::AMBIGUOUS_FUNCTION, what));
@@ -417,6 +441,9 @@ fn has_row_type(catalog: &Catalog, oid: u32) -> bool {
 fn name_of_type(facts: &dyn Facts, oid: u32) -> Option<String> {
     if oid == routines::TRIGGER {
         return Some("trigger".to_owned());
+    }
+    if oid == ANY {
+        return Some("\"any\"".to_owned());
     }
     let rows = || {
         let relation = of_row_type(oid).and_then(|relation| facts.catalog().get(relation))?;
@@ -520,14 +547,6 @@ pub(super) fn name_of(catalog: &Catalog, oid: u32) -> Option<(String, String)> {
     let mut all = primary.chain(table.indexes.iter().map(|index| (index.oid, &index.name)));
     let (_, name) = all.find(|(known, _)| *known == oid)?;
     Some((table.schema.clone(), name.clone()))
-}
-
-fn index_table(catalog: &Catalog, oid: u32) -> Option<&TableDesc> {
-    let has = |table: &TableDesc| {
-        table.primary_key.as_ref().is_some_and(|key| key.oid == oid)
-            || table.indexes.iter().any(|index| index.oid == oid)
-    };
-    catalog.tables().map(|table| &**table).find(|table| has(table))
 }
 
 /// The relation of a name as text: perhaps quoted, perhaps with a schema.
@@ -680,8 +699,8 @@ fn cast_one(facts: &dyn Facts, from: Type, to: Type, value: &Value) -> Result<Va
             // clients tell the types of arrays by `array_in(cstring,oid,integer)`
             Base::Regprocedure if let Some(oid) = type_function(text) => Ok(Value::Oid(oid)),
             Base::Regprocedure => match privileges::routine_of_text(facts, text)? {
-                oid if catalog.routine(oid).is_some() => Ok(Value::Oid(oid)),
-                // those of the system have no oids
+                oid if catalog.routine(oid).is_some() || builtin(oid).is_some() => Ok(Value::Oid(oid)),
+                // other functions of the system have no oids
                 _ => {
                     let what = format!("function \"{text}\" does not exist");
                     Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, what))
@@ -708,7 +727,10 @@ fn cast_one(facts: &dyn Facts, from: Type, to: Type, value: &Value) -> Result<Va
         Base::Regrole => role_name(facts, *oid).map_or_else(|| oid.to_string(), |name| quoted(&name)),
         Base::Regproc => match type_functions().find(|(known, _)| known == oid) {
             Some((_, name)) => name.to_owned(),
-            None if let Some(desc) = catalog.routine(*oid) => seen_routine(facts, &desc.schema, &desc.name),
+            None if let Some(desc) = catalog.routine(*oid) => only_routine(facts, &desc.schema, &desc.name),
+            None if let Some(builtin) = builtin(*oid) => {
+                only_routine(facts, "pg_catalog", builtin.function.name)
+            }
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
         },
@@ -718,6 +740,11 @@ fn cast_one(facts: &dyn Facts, from: Type, to: Type, value: &Value) -> Result<Va
                 let types = desc.given().map(|parameter| routines::type_name(facts, parameter.type_oid));
                 let types: Vec<String> = types.collect();
                 format!("{}({})", seen_routine(facts, &desc.schema, &desc.name), types.join(","))
+            }
+            None if let Some(builtin) = builtin(*oid) => {
+                let types: Vec<String> =
+                    builtin.args.iter().map(|ty| routines::type_name(facts, *ty)).collect();
+                format!("{}({})", quoted(builtin.function.name), types.join(","))
             }
             None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
@@ -796,192 +823,6 @@ fn blocking(facts: &dyn Facts, session: Option<i64>) -> Value {
 pub(super) fn parameter_default(facts: &dyn Facts, parameter: &ParameterDesc) -> Option<String> {
     let ty = facts.catalog().type_of_oid(parameter.type_oid).unwrap_or(Type::TEXT);
     parameter.default.as_ref().map(|text| printed_as(facts, ty, text))
-}
-
-fn columns_of(table: &TableDesc, oid: u32) -> Option<(&str, bool, &[scaledb_catalog::KeyColumn])> {
-    if let Some(key) = table.primary_key.as_ref().filter(|key| key.oid == oid) {
-        return Some((&key.name, true, &key.columns));
-    }
-    let index = table.indexes.iter().find(|index| index.oid == oid)?;
-    Some((&index.name, index.unique, &index.columns))
-}
-
-/// CREATE INDEX of an index.
-pub(super) fn index_definition(
-    facts: &dyn Facts,
-    table: &TableDesc,
-    oid: u32,
-    with_schema: bool,
-) -> Option<String> {
-    let (name, unique, columns) = columns_of(table, oid)?;
-    let index = table.indexes.iter().find(|index| index.oid == oid);
-    let predicate = index.and_then(|index| index.predicate.as_ref()).map(|predicate| {
-        let printed = printed_expression(&seen_expression(facts, &predicate.text));
-        let shown = if with_schema { printed } else { without_parentheses(&printed) };
-        format!(" WHERE {shown}")
-    });
-    let columns: Vec<String> = columns
-        .iter()
-        .map(|column| {
-            let mut text = key_column(facts, table, column.attnum, with_schema);
-            if column.descending {
-                text.push_str(" DESC");
-            }
-            if column.nulls_first != column.descending {
-                text.push_str(if column.nulls_first { " NULLS FIRST" } else { " NULLS LAST" });
-            }
-            text
-        })
-        .collect();
-    let unique = if unique { "UNIQUE " } else { "" };
-    let schema = if with_schema { format!("{}.", quoted(&table.schema)) } else { String::new() };
-    let included = included(table, oid);
-    let table = format!("{schema}{}", quoted(&table.name));
-    let (name, columns, predicate) = (quoted(name), columns.join(", "), predicate.unwrap_or_default());
-    let exclusion = index.and_then(|index| index.exclusion.as_ref());
-    let method = exclusion.map_or("btree", |exclusion| &exclusion.method);
-    Some(format!("CREATE {unique}INDEX {name} ON {table} USING {method} ({columns}){included}{predicate}"))
-}
-
-fn index_column(facts: &dyn Facts, table: &TableDesc, oid: u32, number: i64, plain: bool) -> Option<String> {
-    let (_, _, columns) = columns_of(table, oid)?;
-    let number = usize::try_from(number - 1).ok()?;
-    let Some(column) = columns.get(number) else {
-        let included = table.included_by(oid).get(number - columns.len())?;
-        return Some(quoted(table.column_name(*included)));
-    };
-    Some(key_column(facts, table, column.attnum, plain))
-}
-
-/// A column of an index, as CREATE INDEX has it: an expression that is no call stands in parentheses, besides those
-/// that it is printed with if it is to be `plain`.
-fn key_column(facts: &dyn Facts, table: &TableDesc, attnum: i16, plain: bool) -> String {
-    let Some(text) = table.key_expression(attnum) else { return quoted(table.column_name(attnum)) };
-    let text = &seen_expression(facts, text);
-    let is_call = scaledb_parse::expression(text).is_ok_and(|expr| scaledb_parse::is_call(&expr));
-    match (is_call, plain) {
-        (true, _) => text.to_owned(),
-        (false, true) => format!("({})", printed_expression(text)),
-        (false, false) => format!("({text})"),
-    }
-}
-
-fn names(table: &TableDesc, columns: impl Iterator<Item = i16>) -> String {
-    columns.map(|column| quoted(table.column_name(column))).collect::<Vec<_>>().join(", ")
-}
-
-/// The columns that an index includes, as definitions have them.
-fn included(table: &TableDesc, oid: u32) -> String {
-    match table.included_by(oid) {
-        [] => String::new(),
-        columns => format!(" INCLUDE ({})", names(table, columns.iter().copied())),
-    }
-}
-
-/// A constraint as ALTER TABLE ADD takes it.
-fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -> Option<String> {
-    for table in facts.catalog().tables() {
-        if let Some(key) = table.primary_key.as_ref().filter(|key| key.oid == oid) {
-            let columns = names(table, key.columns.iter().map(|c| c.attnum));
-            return Some(format!("PRIMARY KEY ({columns}){}", included(table, oid)));
-        }
-        if let Some(index) = table.indexes.iter().find(|index| index.constraint && index.oid == oid) {
-            let when = deferral(index.deferrable);
-            if let Some(exclusion) = &index.exclusion {
-                return Some(format!("{}{when}", excludes(facts, table, index, exclusion, pretty)));
-            }
-            let kind = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
-            let columns = names(table, index.columns.iter().map(|c| c.attnum));
-            return Some(format!("{kind} ({columns}){}{when}", included(table, oid)));
-        }
-        if let Some(check) = table.checks.iter().find(|check| check.oid == oid) {
-            let expression = without_parentheses(&seen_expression(facts, &check.expression));
-            return Some(match pretty {
-                true => format!("CHECK ({expression})"),
-                false => format!("CHECK ({})", printed_expression(&expression)),
-            });
-        }
-        if let Some(key) = table.foreign_keys.iter().find(|key| key.oid == oid) {
-            return Some(foreign_key(facts, table, key));
-        }
-        let mut of_triggers = table.triggers.iter().filter_map(|trigger| trigger.constraint.as_ref());
-        if let Some(constraint) = of_triggers.find(|constraint| constraint.oid == oid) {
-            return Some(format!("TRIGGER{}", deferral(constraint.deferrable)));
-        }
-    }
-    let mut of_domains = facts.catalog().domains().flat_map(|desc| &desc.checks);
-    of_domains.find(|check| check.oid == oid).map(|check| domain_check(facts, check, pretty))
-}
-
-/// When a constraint is checked.
-fn deferral(deferrable: Option<Initially>) -> &'static str {
-    match deferrable {
-        None => "",
-        Some(Initially::Immediate) => " DEFERRABLE",
-        Some(Initially::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
-    }
-}
-
-/// A constraint of a domain.
-pub(super) fn domain_check(facts: &dyn Facts, check: &DomainCheckDesc, pretty: bool) -> String {
-    let expression = without_parentheses(&seen_expression(facts, &check.expression));
-    let expression = if pretty { expression } else { printed_expression(&expression) };
-    let not_valid = if check.validated { "" } else { " NOT VALID" };
-    format!("CHECK ({expression}){not_valid}")
-}
-
-/// An EXCLUDE constraint, but for when it is checked.
-fn excludes(
-    facts: &dyn Facts,
-    table: &TableDesc,
-    index: &IndexDesc,
-    exclusion: &ExclusionDesc,
-    pretty: bool,
-) -> String {
-    let last = index.columns.len() - 1;
-    let columns = index.columns.iter().enumerate().map(|(number, column)| {
-        let operator = if exclusion.overlaps && number == last { "&&" } else { "=" };
-        format!("{} WITH {operator}", key_column(facts, table, column.attnum, !pretty))
-    });
-    let columns = columns.collect::<Vec<_>>().join(", ");
-    let predicate = index.predicate.as_ref().map(|predicate| {
-        let printed = printed_expression(&seen_expression(facts, &predicate.text));
-        format!(" WHERE ({})", if pretty { without_parentheses(&printed) } else { printed })
-    });
-    format!("EXCLUDE USING {} ({columns}){}", exclusion.method, predicate.unwrap_or_default())
-}
-
-fn foreign_key(facts: &dyn Facts, table: &TableDesc, key: &ForeignKeyDesc) -> String {
-    let to = facts.catalog().table(key.table);
-    let mut text = format!(
-        "FOREIGN KEY ({}) REFERENCES {}({})",
-        names(table, key.columns.iter().copied()),
-        to.map_or(String::new(), |to| seen(facts, &to.schema, &to.name)),
-        to.map_or(String::new(), |to| names(to, key.referred.iter().copied()))
-    );
-    if key.full {
-        text.push_str(" MATCH FULL");
-    }
-    for (word, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
-        let action = match action {
-            Action::NoAction => continue,
-            Action::Restrict => "RESTRICT",
-            Action::Cascade => "CASCADE",
-            Action::SetNull => "SET NULL",
-            Action::SetDefault => "SET DEFAULT",
-        };
-        text.push_str(&format!(" ON {word} {action}"));
-        if word == "DELETE" && !key.on_delete_sets.is_empty() {
-            text.push_str(&format!(" ({})", names(table, key.on_delete_sets.iter().copied())));
-        }
-    }
-    if key.deferrable {
-        text.push_str(" DEFERRABLE");
-    }
-    if key.deferred {
-        text.push_str(" INITIALLY DEFERRED");
-    }
-    text
 }
 
 fn serial_sequence(

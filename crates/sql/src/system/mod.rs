@@ -1,6 +1,8 @@
 //! The system catalogs, as tables that the planner reads: computed from the catalog of the transaction.
 
+mod builtins;
 mod databases;
+mod definitions;
 pub(crate) mod functions;
 mod information_schema;
 mod objects;

@@ -94,7 +94,8 @@ fn printed_literal(facts: &dyn Facts, ty: Type, literal: &str) -> String {
     };
     match ty.base {
         Base::Bool => (if text == "t" { "true" } else { "false" }).to_owned(),
-        Base::Int4 | Base::Numeric if !text.starts_with('-') => text,
+        // NaN and Infinity are no numbers that one can write
+        Base::Int4 | Base::Numeric if text.starts_with(|c: char| c.is_ascii_digit()) => text,
         _ => format!("'{text}'::{}", type_name(facts, ty)),
     }
 }

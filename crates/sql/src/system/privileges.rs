@@ -1,5 +1,6 @@
 //! What functions and catalogs tell of privileges.
 
+use super::builtins::builtins_named;
 use super::functions::{find_relation, role_name};
 use super::oids::{PG_AUTHID, schema_of_oid, schema_oid};
 use super::{Facts, databases};
@@ -470,6 +471,10 @@ pub(super) fn routine_of_text(facts: &dyn Facts, text: &str) -> Result<u32> {
         return Ok(desc.oid);
     }
     // those of the system everybody may call
+    let mut of_system = builtins_named(&name).filter(|_| within("pg_catalog"));
+    if let Some(builtin) = of_system.find(|builtin| builtin.args == types) {
+        return Ok(builtin.oid);
+    }
     if scaledb_types::func::functions_named(&name).iter().next().is_some()
         || scaledb_planner::functions::SessionFn::is_named(&name)
     {

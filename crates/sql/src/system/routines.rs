@@ -1,6 +1,7 @@
 //! Routines and triggers as PostgreSQL prints them.
 
 use super::Facts;
+use super::builtins::{ANY, Builtin};
 use super::printed::{printed_as, printed_expression, without_parentheses};
 use super::seen::{seen, seen_expression, seen_routine, seen_type};
 use scaledb_catalog::{
@@ -9,13 +10,14 @@ use scaledb_catalog::{
 };
 use scaledb_parse::lex::quoted;
 use scaledb_parse::routine::dollars;
-use scaledb_types::Type;
+use scaledb_types::{Base, Type};
 
 /// The name of a type.
 pub(super) fn type_name(facts: &dyn Facts, oid: u32) -> String {
     let rows = || of_row_type(oid).and_then(|table| facts.catalog().get(table));
     match facts.catalog().type_of_oid(oid) {
         Some(ty) => seen_type(facts, ty),
+        None if oid == ANY => "\"any\"".to_owned(),
         None => rows().map_or_else(|| "???".to_owned(), |table| seen(facts, table.schema(), table.name())),
     }
 }
@@ -53,6 +55,33 @@ fn parameters<'d>(
 pub(super) fn arguments(facts: &dyn Facts, desc: &RoutineDesc, defaults: bool) -> String {
     let shown = desc.parameters.iter().filter(|parameter| parameter.mode != ParameterMode::Table);
     parameters(facts, desc, shown, defaults)
+}
+
+/// The same of a function of the system.
+pub(super) fn arguments_of_builtin(facts: &dyn Facts, builtin: &Builtin, defaults: bool) -> String {
+    let last = builtin.args.len().checked_sub(1);
+    let each = builtin.args.iter().enumerate().map(|(at, oid)| {
+        let mut text = String::new();
+        if builtin.function.variadic && Some(at) == last {
+            text.push_str("VARIADIC ");
+        }
+        let named = builtin.names().and_then(|names| names.get(at));
+        if let Some((name, _)) = named {
+            text.push_str(&format!("{} ", quoted(name)));
+        }
+        text.push_str(&type_name(facts, *oid));
+        match named {
+            Some((_, Some((ty, default))))
+                if defaults && !matches!(ty.base, Base::Int4 | Base::Float8 | Base::Bool) =>
+            {
+                text.push_str(&format!(" DEFAULT '{default}'::{}", ty.sql_name()));
+            }
+            Some((_, Some((_, default)))) if defaults => text.push_str(&format!(" DEFAULT {default}")),
+            _ => {}
+        }
+        text
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// `pg_get_function_result`; none for a procedure.

@@ -22,6 +22,7 @@ pub(super) const OIDS: Type = Type::array_of(Base::Oid);
 pub(super) const CHARS: Type = Type::array_of(Base::Char);
 
 /// A row under construction: columns that are not named take what their type has for nothing.
+#[derive(Clone)]
 pub(super) struct Row {
     columns: &'static [(&'static str, Type)],
     pub(super) values: Vec<Value>,

@@ -2,7 +2,7 @@
 
 use super::not_nulls;
 use crate::system::Facts;
-use crate::system::functions::domain_check;
+use crate::system::definitions::domain_check;
 use crate::system::printed::{printed_expression, without_parentheses};
 use crate::system::seen::seen_expression;
 use crate::system::table::{Row, SystemCatalog};

@@ -6,6 +6,7 @@ mod pg_attribute;
 mod pg_auth_members;
 mod pg_authid;
 mod pg_available_extensions;
+mod pg_cast;
 mod pg_class;
 mod pg_collation;
 mod pg_constraint;
@@ -128,7 +129,7 @@ pub(super) const TABLES: &[&SystemCatalog] = &[
     &pg_group::TABLE,
     &without_rows::PG_AMOP,
     &without_rows::PG_AMPROC,
-    &without_rows::PG_CAST,
+    &pg_cast::TABLE,
     &without_rows::PG_CONVERSION,
     &without_rows::PG_INIT_PRIVS,
     &without_rows::PG_LARGEOBJECT,

@@ -1,7 +1,7 @@
 //! `pg_indexes`: indexes, with the statements that make them.
 
 use crate::system::Facts;
-use crate::system::functions::index_definition;
+use crate::system::definitions::index_definition;
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 

@@ -1,14 +1,15 @@
 //! `pg_proc`: functions and procedures that somebody has written, and those of the system that clients look up.
 
 use crate::system::Facts;
+use crate::system::builtins::{Builtin, builtins};
 use crate::system::oids::{OWNER, row_type, schema_oid};
 use crate::system::privileges::changed;
 use crate::system::routines::{TRIGGER, language_oid, library};
 use crate::system::table::{OIDS, Row, SystemCatalog, vector};
 use crate::system::type_functions::type_functions;
 use scaledb_catalog::{Catalog, Language, ParameterMode, Returned, RoutineDesc, RoutineKind, Volatility};
-use scaledb_types::{Array, Base, Polymorphic, Result, Type, Value};
-use std::sync::Arc;
+use scaledb_types::{Array, Base, Param, Polymorphic, Result, Type, Value};
+use std::sync::{Arc, LazyLock};
 
 const TEXTS: Type = Type::array_of(Base::Text);
 
@@ -28,13 +29,63 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
     ],
 };
 
-fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
-    let catalog = facts.catalog();
-    let of_system = type_functions().map(|(oid, function)| {
+/// Those of the system, which are the same for all: clients ask for them when they connect.
+static OF_SYSTEM: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let of_types = type_functions().map(|(oid, function)| {
         let row = Row::of(&TABLE).oid("oid", oid).text("proname", function).oid("pronamespace", 11);
         row.oid("proowner", OWNER).letter("prokind", b'f').oid("prolang", 12)
     });
-    Ok(of_system.chain(catalog.routines().map(|desc| row(facts, desc))).collect())
+    // what reads and writes the values of a type may be called as well
+    let known: Vec<u32> = type_functions().map(|(oid, _)| oid).collect();
+    let others = builtins().iter().filter(|builtin| !known.contains(&builtin.oid));
+    of_types.chain(others.map(of_builtin)).collect()
+});
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let own = facts.catalog().routines().map(|desc| row(facts, desc));
+    Ok(OF_SYSTEM.iter().cloned().chain(own).collect())
+}
+
+fn of_builtin(builtin: &Builtin) -> Row {
+    let function = builtin.function;
+    let volatility = match function.volatility {
+        scaledb_types::Volatility::Immutable => b'i',
+        scaledb_types::Volatility::Stable => b's',
+        scaledb_types::Volatility::Volatile => b'v',
+    };
+    let given = builtin.args.iter().copied().map(Value::Oid).collect();
+    let mut row = Row::of(&TABLE)
+        .oid("oid", builtin.oid)
+        .text("proname", function.name)
+        .oid("pronamespace", 11)
+        .oid("proowner", OWNER)
+        .oid("prolang", 12)
+        .set("procost", Value::Float4(1.0))
+        .set("prorows", Value::Float4(0.0))
+        .letter("prokind", if builtin.is_aggregate { b'a' } else { b'f' })
+        .flag("prosecdef", false)
+        .flag("proleakproof", false)
+        .flag("proisstrict", function.strict && !builtin.is_aggregate)
+        .flag("proretset", false)
+        .letter("provolatile", volatility)
+        .letter("proparallel", b's')
+        .int2("pronargs", builtin.args.len())
+        .oid("prorettype", builtin.result)
+        .set("proargtypes", vector(Type::OID, given))
+        .text("prosrc", function.name);
+    if let Some(names) = builtin.names() {
+        let texts = names.iter().map(|(name, _)| Value::text(*name)).collect();
+        row = row.set("proargnames", array(Type::TEXT, texts));
+        row = row.int2("pronargdefaults", names.iter().filter(|(_, default)| default.is_some()).count());
+    }
+    if function.variadic {
+        let element = match function.params.last() {
+            Some(Param::Type(ty)) => ty.oid(),
+            _ => builtin.args.last().copied().unwrap_or(0),
+        };
+        row = row.oid("provariadic", element);
+    }
+    row
 }
 
 fn array(element: Type, values: Vec<Value>) -> Value {

@@ -154,15 +154,6 @@ pub(super) const PG_AMPROC: SystemCatalog = SystemCatalog {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_CAST: SystemCatalog = SystemCatalog {
-    schema: "pg_catalog", name: "pg_cast", oid: 2605, rows,
-    columns: &[
-        ("oid", Type::OID), ("castsource", Type::OID), ("casttarget", Type::OID), ("castfunc", Type::OID),
-        ("castcontext", Type::CHAR), ("castmethod", Type::CHAR),
-    ],
-};
-
-#[rustfmt::skip]
 pub(super) const PG_CONVERSION: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_conversion", oid: 2607, rows,
     columns: &[
