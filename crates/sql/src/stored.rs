@@ -147,6 +147,7 @@ fn is_shared(ty: Type) -> bool {
         | Base::Regprocedure
         | Base::Int2vector
         | Base::Oidvector
+        | Base::Refcursor
         | Base::Unknown
         | Base::Void
         | Base::Record
@@ -178,7 +179,7 @@ mod tests {
             Base::Int2 | Base::Int4 | Base::Int8 => "-7",
             Base::Float4 | Base::Float8 => "1.5",
             Base::Numeric => "12.30",
-            Base::Text | Base::Varchar | Base::Name => "a text",
+            Base::Text | Base::Varchar | Base::Name | Base::Refcursor => "a text",
             Base::Bpchar | Base::Char => "x",
             Base::Bytea => "\\x00ff",
             Base::Date => "2024-02-29",

@@ -78,7 +78,7 @@ impl Value {
             Base::Float4 => Self::Float4(f32::from_be_bytes(exact(bytes)?)),
             Base::Float8 => Self::Float8(f64::from_be_bytes(exact(bytes)?)),
             Base::Numeric => Self::Numeric(Numeric::from_binary(bytes)?.to_typmod(ty)?),
-            Base::Text | Base::Unknown => Self::text(utf8(bytes)?),
+            Base::Text | Base::Refcursor | Base::Unknown => Self::text(utf8(bytes)?),
             Base::Varchar | Base::Bpchar => Self::text(fit_text(utf8(bytes)?, ty, false)?),
             Base::Name => Self::text(clip(utf8(bytes)?, crate::text::NAME_LENGTH)),
             Base::Char => Self::Char(exact::<1>(bytes)?[0]),

@@ -153,7 +153,7 @@ impl Record {
             }
             let order = match (left, right) {
                 (Value::Record(left), Value::Record(right)) => left.compare(right, what)?,
-                _ if matches!(a.base, Base::Json | Base::Jsonpath | Base::Xid)
+                _ if matches!(a.base, Base::Json | Base::Jsonpath | Base::Xid | Base::Refcursor)
                     && !(left.is_null() && right.is_null()) =>
                 {
                     let what = format!("could not identify {what} for type {}", a.sql_name());

@@ -145,10 +145,8 @@ impl Type {
             Base::Float4 => Storage::Float4,
             Base::Float8 => Storage::Float8,
             Base::Numeric if self.word_scale().is_some() => Storage::Int8,
-            Base::Text | Base::Varchar | Base::Bpchar | Base::Name | Base::Json | Base::Unknown => {
-                Storage::Text
-            }
-            Base::Jsonpath => Storage::Text,
+            Base::Text | Base::Varchar | Base::Bpchar | Base::Name => Storage::Text,
+            Base::Json | Base::Jsonpath | Base::Refcursor | Base::Unknown => Storage::Text,
             Base::Date => Storage::Date,
             Base::Time => Storage::Time,
             Base::Timestamp | Base::Timestamptz => Storage::Timestamp,
@@ -177,6 +175,7 @@ impl Type {
         match self.base {
             Base::Json
             | Base::Jsonpath
+            | Base::Refcursor
             | Base::Void
             | Base::Record
             | Base::Unknown

@@ -297,7 +297,7 @@ impl Value {
             Base::Float4 => Self::Float4(float::parse_f32(text)?),
             Base::Float8 => Self::Float8(float::parse_f64(text)?),
             Base::Numeric => Self::Numeric(text.parse::<Numeric>()?.to_typmod(ty)?),
-            Base::Text | Base::Unknown => Self::text(text),
+            Base::Text | Base::Refcursor | Base::Unknown => Self::text(text),
             Base::Varchar | Base::Bpchar => Self::text(fit_text(text, ty, false)?),
             Base::Name => Self::text(clip(text, NAME_LENGTH)),
             Base::Char => Self::Char(parse_char(text)),

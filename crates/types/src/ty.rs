@@ -53,6 +53,8 @@ pub enum Base {
     Regprocedure,
     Int2vector,
     Oidvector,
+    /// The name of a portal.
+    Refcursor,
     /// A literal whose type its surroundings decide.
     Unknown,
     /// What a function returns that returns nothing.
@@ -119,7 +121,7 @@ macro_rules! rows {
     ($(($base:ident, $name:literal, $sql:literal, ($oid:literal, $array:literal), $len:literal, $category:path,
         $preferred:literal),)*) => {
         /// The types that are always there, but for ranges.
-        const ALL: [Base; 43] = [$(Base::$base),*];
+        const ALL: [Base; 44] = [$(Base::$base),*];
 
         impl Base {
             fn row(self) -> &'static Row {
@@ -184,6 +186,7 @@ rows![
     (Regprocedure, "regprocedure", "regprocedure", (2202, 2207), 4, C::Numeric, false),
     (Int2vector, "int2vector", "int2vector", (22, 1006), -1, C::Array, false),
     (Oidvector, "oidvector", "oidvector", (30, 1013), -1, C::Array, false),
+    (Refcursor, "refcursor", "refcursor", (1790, 2201), -1, C::User, false),
     (Unknown, "unknown", "unknown", (705, 0), -2, C::Unknown, false),
     (Void, "void", "void", (2278, 0), 4, C::Pseudo, false),
     (Record, "record", "record", (2249, 2287), -1, C::Pseudo, false),
@@ -278,6 +281,7 @@ types!(
     REGPROCEDURE = Regprocedure,
     INT2VECTOR = Int2vector,
     OIDVECTOR = Oidvector,
+    REFCURSOR = Refcursor,
     UNKNOWN = Unknown,
     VOID = Void,
     RECORD = Record
@@ -452,13 +456,20 @@ impl Type {
         !self.array
             && matches!(
                 self.base,
-                Base::Text | Base::Varchar | Base::Bpchar | Base::Name | Base::Json | Base::Unknown
+                Base::Text
+                    | Base::Varchar
+                    | Base::Bpchar
+                    | Base::Name
+                    | Base::Json
+                    | Base::Refcursor
+                    | Base::Unknown
             )
     }
 
     /// Whether every text is a value of it as it stands: a `name` is cut, JSON is checked, and a `char` loses blanks.
     pub fn takes_any_text(self) -> bool {
-        !self.array && matches!(self.base, Base::Text | Base::Varchar | Base::Unknown) && self.typmod < 0
+        let takes = matches!(self.base, Base::Text | Base::Varchar | Base::Refcursor | Base::Unknown);
+        !self.array && takes && self.typmod < 0
     }
 
     /// Whether values of it are kept as [`crate::Value::Oid`].

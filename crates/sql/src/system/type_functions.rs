@@ -31,7 +31,9 @@ fn of_base(base: Base) -> TypeFunctions {
         Base::Numeric => {
             [(1_701, "numeric_in"), (1_702, "numeric_out"), (2_460, "numeric_recv"), (2_461, "numeric_send")]
         }
-        Base::Text => [(46, "textin"), (47, "textout"), (2_414, "textrecv"), (2_415, "textsend")],
+        Base::Text | Base::Refcursor => {
+            [(46, "textin"), (47, "textout"), (2_414, "textrecv"), (2_415, "textsend")]
+        }
         Base::Varchar => {
             [(1_046, "varcharin"), (1_047, "varcharout"), (2_432, "varcharrecv"), (2_433, "varcharsend")]
         }
@@ -142,7 +144,8 @@ fn of_base(base: Base) -> TypeFunctions {
 
 /// Those of all types, each once.
 pub(super) fn type_functions() -> impl Iterator<Item = (u32, &'static str)> {
-    let own = Base::all().filter(|base| !matches!(base, Base::Range(_))).flat_map(of_base);
+    // a refcursor has those of text
+    let own = Base::all().filter(|base| !matches!(base, Base::Range(_) | Base::Refcursor)).flat_map(of_base);
     ARRAY.into_iter().chain(ENUM).chain(RANGE).chain(DOMAIN).chain(own)
 }
 
