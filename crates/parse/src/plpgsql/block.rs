@@ -105,12 +105,18 @@ impl<'a> Parser<'a> {
 
     /// Adds a variable to the scope at hand.
     pub(super) fn declare(&mut self, name: &str, ty: DeclaredType) -> VariableId {
-        let declaration =
-            Declaration { name: name.to_owned(), ty, constant: false, not_null: false, default: None };
+        let declaration = Declaration {
+            name: name.to_owned(),
+            ty,
+            constant: false,
+            not_null: false,
+            default: None,
+            cursor: None,
+        };
         self.add(declaration)
     }
 
-    fn add(&mut self, declaration: Declaration) -> VariableId {
+    pub(super) fn add(&mut self, declaration: Declaration) -> VariableId {
         let id = self.variables.len();
         if let Some(scope) = self.scope
             && !declaration.name.is_empty()
@@ -298,10 +304,10 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         let constant = self.at.accept("constant");
-        if self.next_is(&["cursor", "scroll", "refcursor"]) || self.next_is(&["no"]) {
-            return Err(unsupported("a cursor variable").hint("FOR .. IN query LOOP goes through the rows."));
+        if !constant && let Some(scroll) = self.declares_cursor() {
+            return self.bound_cursor(name, scroll).map(Some);
         }
-        let ty = self.declared_type()?;
+        let ty = self.declared_type(false)?;
         let not_null = self.at.accept("not");
         if not_null {
             self.at.expect("null")?;
@@ -317,11 +323,11 @@ impl<'a> Parser<'a> {
             let what = format!("variable \"{name}\" must have a default value, since it's declared NOT NULL");
             return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, what));
         }
-        Ok(Some(self.add(Declaration { name, ty, constant, not_null, default })))
+        Ok(Some(self.add(Declaration { name, ty, constant, not_null, default, cursor: None })))
     }
 
-    /// The type in a declaration.
-    fn declared_type(&mut self) -> Result<DeclaredType> {
+    /// The type in a declaration; in a list of parameters it ends with a comma or a parenthesis, too.
+    pub(super) fn declared_type(&mut self, in_list: bool) -> Result<DeclaredType> {
         let start = self.at.ahead.map_or(self.at.text.len(), |token| token.start);
         let (mut names, mut end, mut depth, mut dotted) = (Vec::new(), start, 0usize, true);
         while let Some(token) = self.at.ahead {
@@ -329,7 +335,8 @@ impl<'a> Parser<'a> {
             if depth == 0 {
                 let word = ["not", "default", "collate"].iter().any(|word| token.is(text, word));
                 let assigns = token.kind == Kind::Operator && token.of(text).starts_with([':', '=']);
-                if token.kind == Kind::Semicolon || word || assigns {
+                let listed = in_list && (token.is_sign(text, ",") || token.is_sign(text, ")"));
+                if token.kind == Kind::Semicolon || word || assigns || listed {
                     break;
                 }
                 if token.is_sign(text, "%") {
@@ -362,7 +369,6 @@ impl<'a> Parser<'a> {
         }
         Ok(match text.to_lowercase().as_str() {
             "record" => DeclaredType::Record,
-            "refcursor" => return Err(unsupported("a cursor variable")),
             _ => DeclaredType::Named(text.to_owned()),
         })
     }

@@ -36,7 +36,7 @@ impl Parser<'_> {
     }
 
     /// What is behind LOOP, its END LOOP included.
-    fn rest_of_loop(&mut self, label: Option<&str>) -> Result<Vec<Line>> {
+    pub(super) fn rest_of_loop(&mut self, label: Option<&str>) -> Result<Vec<Line>> {
         self.loops.push(label.map(str::to_owned));
         let steps = self.steps(&["end"])?;
         self.loops.pop();
@@ -65,6 +65,9 @@ impl Parser<'_> {
             let variable = self.declare(&name, DeclaredType::Known(Type::INT4));
             let range = Range { variable, from, to, by, reverse };
             return Ok(Step::ForRange { steps: self.rest_of_loop(label.as_deref())?, label, range });
+        }
+        if self.is_over_cursor() {
+            return self.for_cursor(label);
         }
         let mut targets = vec![self.loop_target()?];
         while self.at.accept_sign(",") {

@@ -6,6 +6,7 @@
 
 mod block;
 mod conditions;
+mod cursors;
 mod loops;
 mod raise;
 mod step;
@@ -61,6 +62,55 @@ pub struct Declaration {
     pub constant: bool,
     pub not_null: bool,
     pub default: Option<Sql>,
+    /// Its query, if it is a cursor that has one.
+    pub cursor: Option<Box<BoundCursor>>,
+}
+
+/// What a cursor was declared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundCursor {
+    /// Variables that OPEN gives values, and only the query sees.
+    pub parameters: Vec<VariableId>,
+    pub query: Sql,
+    /// SCROLL, NO SCROLL or neither.
+    pub scroll: Option<bool>,
+}
+
+/// What OPEN runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opened {
+    /// The query that the cursor was declared with, with these values for its parameters.
+    Bound(Vec<(VariableId, Sql)>),
+    Query {
+        query: Query,
+        scroll: Option<bool>,
+    },
+}
+
+/// Where FETCH and MOVE go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Movement {
+    pub direction: Direction,
+    pub count: Count,
+}
+
+/// What the number of FETCH and MOVE counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Forward,
+    Backward,
+    /// From the first row, or backward from the last one.
+    Absolute,
+    /// To the row so far away.
+    Relative,
+}
+
+/// The number of FETCH and MOVE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Count {
+    Number(i64),
+    All,
+    Computed(Sql),
 }
 
 /// What a variable was declared to be.
@@ -283,6 +333,28 @@ pub enum Step {
         query: Query,
         steps: Vec<Line>,
     },
+    /// FOR over a cursor that has a query.
+    ForCursor {
+        label: Option<String>,
+        record: Target,
+        cursor: VariableId,
+        arguments: Vec<(VariableId, Sql)>,
+        steps: Vec<Line>,
+    },
+    Open {
+        cursor: VariableId,
+        opened: Opened,
+    },
+    Fetch {
+        cursor: VariableId,
+        movement: Movement,
+        targets: Vec<Target>,
+    },
+    Move {
+        cursor: VariableId,
+        movement: Movement,
+    },
+    Close(VariableId),
     ForEach {
         label: Option<String>,
         target: Target,
@@ -341,6 +413,11 @@ impl Step {
             Self::ForRange { .. } => "FOR with integer loop variable",
             Self::ForQuery { query: Query::Static(_), .. } => "FOR over SELECT rows",
             Self::ForQuery { .. } => "FOR over EXECUTE statement",
+            Self::ForCursor { .. } => "FOR over cursor",
+            Self::Open { .. } => "OPEN",
+            Self::Fetch { .. } => "FETCH",
+            Self::Move { .. } => "MOVE",
+            Self::Close(_) => "CLOSE",
             Self::ForEach { .. } => "FOREACH over array",
             Self::Exit { continues: false, .. } => "EXIT",
             Self::Exit { .. } => "CONTINUE",

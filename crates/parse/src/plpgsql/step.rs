@@ -1,7 +1,7 @@
 //! Statements, but for loops and RAISE.
 
 use super::super::lex::{Kind, name_of};
-use super::block::{Parser, unsupported};
+use super::block::Parser;
 use super::{Diagnostic, Into, Line, Query, Return, Sql, Step, Target, VariableId};
 use scaledb_types::{Result, SqlError, SqlState};
 
@@ -90,8 +90,17 @@ impl Parser<'_> {
                 let sql = self.expression(&[])?;
                 Ok(Step::Sql { sql, into: None })
             }
-            "open" | "fetch" | "move" | "close" => {
-                Err(unsupported(&word.to_uppercase()).hint("FOR .. IN query LOOP goes through the rows."))
+            "open" => {
+                self.at.next();
+                self.open_cursor()
+            }
+            "fetch" | "move" => {
+                self.at.next();
+                self.fetch(word == "move")
+            }
+            "close" => {
+                self.at.next();
+                Ok(Step::Close(self.cursor_variable()?))
             }
             "commit" | "rollback" => {
                 let what = "invalid transaction termination";
@@ -190,7 +199,7 @@ impl Parser<'_> {
         Ok(Target { variable, field, element })
     }
 
-    fn targets(&mut self) -> Result<Vec<Target>> {
+    pub(super) fn targets(&mut self) -> Result<Vec<Target>> {
         let mut targets = vec![self.target()?];
         while self.at.accept_sign(",") {
             targets.push(self.target()?);
@@ -431,6 +440,6 @@ const STATEMENTS: &[&str] = &[
 ];
 
 /// 42601 for a name that is that of no variable.
-fn no_variable(name: &str) -> SqlError {
+pub(super) fn no_variable(name: &str) -> SqlError {
     SqlError::new(SqlState::SYNTAX_ERROR, format!("\"{name}\" is not a known variable"))
 }

@@ -257,7 +257,7 @@ pub struct Binder<'b> {
     /// Whether the plan would be another one if it knew the values of parameters.
     wants_values: bool,
     /// The cursor whose row the statement writes, and the table that this is one of.
-    current_of: Option<(String, u32)>,
+    current_of: Option<crate::plan::CurrentOf>,
     /// What is known of domains.
     domains: domain::Domains,
     /// What is known of policies.

@@ -52,7 +52,7 @@ pub trait Variables {
 
 impl Binder<'_> {
     /// Variables are seen by what the routine says, not by what the catalog has kept.
-    fn visible_variables(&self) -> Option<&dyn Variables> {
+    pub(super) fn visible_variables(&self) -> Option<&dyn Variables> {
         self.variables.filter(|_| matches!(self.naming, Naming::Statement))
     }
 

@@ -438,7 +438,7 @@ pub struct Plan {
     /// Whether it would be another one if it knew the values of parameters.
     pub wants_values: bool,
     /// The cursor whose row it writes, and the table that this is one of.
-    pub current_of: Option<(String, u32)>,
+    pub current_of: Option<CurrentOf>,
     /// What it needs to be allowed to do, if anything.
     pub needs: Option<Box<needs::Needs>>,
     /// How many of its tables, and of its relations, it names itself: policies name the others.
@@ -448,6 +448,18 @@ pub struct Plan {
     /// Whether it may be outdated while the catalog is the same: tables may have become larger or smaller, or it may
     /// be run by somebody else.
     pub is_conditional: bool,
+}
+
+/// WHERE CURRENT OF: the row that a cursor is on.
+#[derive(Clone, Debug)]
+pub struct CurrentOf {
+    /// As it is written.
+    pub cursor: String,
+    /// The number of the parameter that holds the cursor's name, if a variable of a routine does.
+    pub variable: Option<usize>,
+    /// The table that the row is of, and its name.
+    pub table: u32,
+    pub name: String,
 }
 
 /// What the tag of a statement says.

@@ -58,6 +58,8 @@ pub(crate) struct Compiled {
     pub(crate) point: Option<PointKey>,
     /// The statement whose plan EXPLAIN shows, in a routine.
     pub(crate) explained: Option<Held>,
+    /// Of the query of a cursor in a routine: the same with the keys of a table behind its columns, and that table.
+    pub(crate) keyed: Option<(Held, u32)>,
     /// What stands for the text in the trace of transactions.
     pub(crate) number: Number,
     /// Its number in statistics, which no other compilation has.

@@ -35,6 +35,7 @@ fn step(loaded: &Loaded, step: &Step) -> Result<()> {
         | Step::While { steps: inner, .. }
         | Step::ForRange { steps: inner, .. }
         | Step::ForQuery { steps: inner, .. }
+        | Step::ForCursor { steps: inner, .. }
         | Step::ForEach { steps: inner, .. } => steps(loaded, inner),
         Step::Return(returned) => check(loaded, returned),
         Step::ReturnNext(_) if !loaded.set => Err(mismatch("cannot use RETURN NEXT in a non-SETOF function")),

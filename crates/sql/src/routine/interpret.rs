@@ -100,6 +100,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     /// A block with handlers: what it has done is undone before one of them runs.
     fn guarded(&mut self, block: &'l Block) -> Result<Flow<'l>> {
         let part = self.runner.begin_part()?;
+        let portal = self.last_portal();
         let error = match self.steps(&block.steps) {
             Ok(flow) => {
                 self.runner.end_part(part);
@@ -116,6 +117,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             return Err(error);
         };
         self.runner.undo_part(part)?;
+        self.undo_portals(portal);
         self.told = false;
         for (variable, text) in [(handler.state, code.as_str()), (handler.message, error.message())] {
             let text = Value::text(text);
@@ -196,7 +198,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             Step::Perform(sql) => {
                 let planned = self.planned(sql, Wanted::Statement)?;
                 // all of its rows are computed: what it calls may write
-                let ran = self.run(&planned, None, 0)?;
+                let ran = self.run(&planned.held, None, 0)?;
                 self.note_rows(ran.affected, ran.affected > 0);
             }
             Step::Execute { text, using, into } => self.execute(text, using, into.as_ref())?,
@@ -228,6 +230,13 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             Step::ForQuery { label, targets, query, steps } => {
                 return self.for_query(label.as_deref(), targets, query, steps);
             }
+            Step::ForCursor { label, record, cursor, arguments, steps } => {
+                return self.for_cursor(label.as_deref(), record, (*cursor, arguments), steps);
+            }
+            Step::Open { cursor, opened } => self.open(*cursor, opened)?,
+            Step::Fetch { cursor, movement, targets } => self.fetch(*cursor, movement, targets)?,
+            Step::Move { cursor, movement } => self.move_cursor(*cursor, movement)?,
+            Step::Close(cursor) => self.close(*cursor)?,
             Step::ForEach { label, target, slice, array, steps } => {
                 return self.for_each(label.as_deref(), target, *slice, array, steps);
             }
@@ -541,11 +550,12 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     }
 
     /// Runs SQL; with the variables as parameters, unless it has others. Errors say what was run.
-    fn run(&mut self, planned: &Planned, params: Option<&[Value]>, most: usize) -> Result<Ran> {
-        let ran = self.runner.run(&planned.held, params.unwrap_or(&self.frame.values), most);
+    pub(super) fn run(&mut self, held: &Held, params: Option<&[Value]>, most: usize) -> Result<Ran> {
+        let ran =
+            self.at_current(held, |call| call.runner.run(held, params.unwrap_or(&call.frame.values), most));
         match ran {
             // a function in SQL says which of its statements it was
-            Err(error) if !self.loaded.is_sql => Err(error.in_statement(planned.held.text.trim())),
+            Err(error) if !self.loaded.is_sql => Err(error.in_statement(held.text.trim())),
             ran => ran,
         }
     }
@@ -589,7 +599,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             Some(_) if one || counted => 2,
             Some(_) => 1,
         };
-        let Ran { rows, affected } = self.run(planned, params, most)?;
+        let Ran { rows, affected } = self.run(&planned.held, params, most)?;
         if let Action::Call(call) = &compiled.action {
             return self.take_back(call, rows.first().map(|row| &**row));
         }
@@ -634,6 +644,16 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
 
     /// The statement that EXECUTE runs, and the values of its parameters.
     pub(super) fn dynamic(&mut self, text: &'l Sql, using: &'l [Sql]) -> Result<(Arc<Planned>, Vec<Value>)> {
+        self.dynamic_for(text, using, Wanted::Statement)
+    }
+
+    /// The same of a statement, or of the query of a cursor.
+    pub(super) fn dynamic_for(
+        &mut self,
+        text: &'l Sql,
+        using: &'l [Sql],
+        wanted: Wanted,
+    ) -> Result<(Arc<Planned>, Vec<Value>)> {
         let Some(text) = self.text_of(text)? else {
             let what = "query string argument of EXECUTE is null";
             return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, what));
@@ -645,7 +665,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             values.push(value);
         }
         let path = self.loaded.path.as_deref();
-        let (wanted, written) = (Wanted::Statement, self.loaded.written.as_ref());
+        let written = self.loaded.written.as_ref();
         let piece = Piece { text: &text, names: None, types, wanted, path, written };
         let compiled = self.runner.compile(&piece)?;
         self.loaded.check_writes(&compiled)?;
@@ -669,7 +689,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                 "cannot open a query that returns no rows as a cursor",
             ));
         }
-        let ran = self.run(&planned, values.as_deref(), usize::MAX)?;
+        let ran = self.run(&planned.held, values.as_deref(), usize::MAX)?;
         Ok((ran.rows, planned.fields.clone()))
     }
 

@@ -153,6 +153,7 @@ pub(crate) fn load(
         path: own_path,
         strictness: Strictness::default(),
         written: None,
+        cursors: None,
         planned: Mutex::new(Vec::new()),
     })
 }
@@ -183,6 +184,7 @@ pub(crate) fn load_block(catalog: &Catalog, path: &[String], program: &Program) 
         path: None,
         strictness: Strictness::default(),
         written: None,
+        cursors: None,
         planned: Mutex::new(Vec::new()),
     })
 }
@@ -215,6 +217,7 @@ pub(crate) fn load_condition(catalog: &Catalog, text: &str, table: &TableDesc) -
         path: Some(vec!["pg_catalog".to_owned(), PUBLIC.to_owned()]),
         strictness: Strictness::default(),
         written: None,
+        cursors: None,
         planned: Mutex::new(Vec::new()),
     })
 }
@@ -360,6 +363,7 @@ fn statements(desc: &RoutineDesc, outside: Vec<Outside>) -> Result<Program> {
             constant: false,
             not_null: false,
             default: None,
+            cursor: None,
         });
     }
     let visible = program.scopes[0].names.len() - 1;

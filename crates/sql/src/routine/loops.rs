@@ -9,13 +9,13 @@ use scaledb_types::{Array, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
 /// What a round of a loop says about the loop.
-enum Round<'l> {
+pub(super) enum Round<'l> {
     Again,
     Leave(Flow<'l>),
 }
 
 impl<'l, R: Runner> Interpreter<'l, '_, R> {
-    fn round(&mut self, label: Option<&str>, steps: &'l [Line]) -> Result<Round<'l>> {
+    pub(super) fn round(&mut self, label: Option<&str>, steps: &'l [Line]) -> Result<Round<'l>> {
         let own = |wanted: Option<&str>| wanted.is_none() || wanted == label;
         Ok(match self.steps(steps)? {
             Flow::Next => Round::Again,
@@ -104,6 +104,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         query: &'l Query,
         steps: &'l [Line],
     ) -> Result<Flow<'l>> {
+        self.count_unnamed();
         let (rows, fields) = self.rows_of(query)?;
         let bytes = rows.iter().map(|row| row_weight(row)).sum();
         self.runner.take(bytes)?;

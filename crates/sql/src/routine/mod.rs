@@ -6,6 +6,7 @@
 //!  names.rs         a name in a piece of SQL ─► a place in the frame, which is a parameter to the plan
 //!  interpret.rs     runs the statements of a Loaded over a Frame
 //!  returned.rs      what they hand to the caller
+//!  cursors.rs       cursors, which are portals of the session
 //!  runner.rs        what it needs of who runs the pieces of SQL: a statement at work (`exec::routine`), or a session
 //!                   (`session::routine`), which can change the catalog, too
 //! ```
@@ -14,6 +15,7 @@
 //! the session stay. The values of variables are its parameters, so that it is planned as a prepared statement is.
 
 mod check;
+pub(crate) mod cursors;
 mod frame;
 mod interpret;
 mod load;
@@ -135,6 +137,8 @@ pub(crate) struct Loaded {
     pub(crate) path: Option<Vec<String>>,
     /// What it finds the rows under that the statement has written whose trigger it is.
     pub(crate) written: Option<WrittenNames>,
+    /// The portals of the session that it was loaded for.
+    pub(crate) cursors: Option<Arc<dyn cursors::Cursors>>,
     planned: Mutex<Vec<Option<Arc<Planned>>>>,
 }
 
@@ -251,10 +255,12 @@ impl Planned {
 }
 
 /// What is asked of a piece of SQL.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// It is a statement.
     Statement,
+    /// It is the query of a cursor.
+    Cursor,
     /// It is an expression, whose value becomes one of a type, if one is given.
     Value(Option<Type>),
 }

@@ -215,7 +215,8 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     /// The result of a function in SQL: the first row of its last statement.
     pub(super) fn return_first(&mut self, sql: &'l Sql) -> Result<()> {
         let planned = self.planned(sql, Wanted::Statement)?;
-        let Ran { rows, .. } = self.runner.run(&planned.held, &self.frame.values, 1)?;
+        let held = &planned.held;
+        let Ran { rows, .. } = self.at_current(held, |call| call.runner.run(held, &call.frame.values, 1))?;
         let mut row = rows.into_iter().next().map(<[Value]>::into_vec);
         let mut fields = planned.fields.clone();
         if self.packs(&fields) {

@@ -215,6 +215,7 @@ pub(super) fn compiled(
         params,
         columns,
         explained: None,
+        keyed: None,
         version,
     }
 }
@@ -226,13 +227,18 @@ impl<E: Engine> SessionState<E> {
     /// What is wrong with it.
     pub(in crate::session) fn compile_piece(&self, env: &Env, piece: &Piece<'_>) -> Result<Compiled> {
         let text = match piece.wanted {
-            Wanted::Statement => piece.text.to_owned(),
+            Wanted::Statement | Wanted::Cursor => piece.text.to_owned(),
             // `new.*` is a row, not a list
             Wanted::Value(_) if begins_with_row(piece.text) => format!("SELECT ({})", piece.text),
             Wanted::Value(_) => format!("SELECT {}", piece.text),
         };
         parse::refuse_empty_names(piece.text)?;
-        let compiled = parse::with_stack(&text, || self.compile_piece_of(env, &text, piece));
+        let mut compiled = parse::with_stack(&text, || self.compile_piece_of(env, &text, piece));
+        if piece.wanted == Wanted::Cursor
+            && let Ok(compiled) = &mut compiled
+        {
+            compiled.keyed = self.compile_keyed(env, piece);
+        }
         compiled.map_err(|mut error| {
             // the client's text is another one; and nobody has written the SELECT before an expression
             let own = text.len() - piece.text.len();
@@ -242,6 +248,14 @@ impl<E: Engine> SessionState<E> {
             }
             error
         })
+    }
+
+    /// The query of a cursor with the keys of its rows, if it is one of which WHERE CURRENT OF names rows.
+    fn compile_keyed(&self, env: &Env, piece: &Piece<'_>) -> Option<(Held, u32)> {
+        let path = piece.path.unwrap_or(&self.path);
+        let (text, table) = parse::with_stack(piece.text, || self.text_with_key(piece.text, path))?;
+        let compiled = parse::with_stack(&text, || self.compile_piece_of(env, &text, piece)).ok()?;
+        Some((Held::new(Arc::new(compiled)), table))
     }
 
     fn compile_piece_of(&self, env: &Env, text: &str, piece: &Piece<'_>) -> Result<Compiled> {
@@ -276,10 +290,10 @@ impl<E: Engine> SessionState<E> {
         };
         let planned = match (piece.wanted, &ast) {
             (Wanted::Value(to), _) => compiling.value(&ast, to)?,
-            (Wanted::Statement, Ast::Truncate(_)) => {
+            (Wanted::Statement | Wanted::Cursor, Ast::Truncate(_)) => {
                 return Ok(finish(Action::Truncate(Box::new(ast)), Vec::new(), None));
             }
-            (Wanted::Statement, _) => match compiling.statement(&ast)? {
+            (Wanted::Statement | Wanted::Cursor, _) => match compiling.statement(&ast)? {
                 Some(planned) => planned,
                 None => return Ok(finish(Action::Ddl(Box::new(ast)), Vec::new(), None)),
             },

@@ -5,7 +5,9 @@
 
 use super::Session;
 use super::kept::Kept;
+use super::portals::no_cursor;
 use super::run::{Target, replay};
+use super::state::SessionState;
 use crate::api::{Column, Executed, RowSink, Tag};
 use crate::compiled::{Action, Held};
 use crate::memory::Reservation;
@@ -14,6 +16,7 @@ use scaledb_engine::Engine;
 use scaledb_parse::utility::{Motion, Utility};
 use scaledb_planner::bind::Lookup as _;
 use scaledb_planner::bind::names::{find_relation, fold, split};
+use scaledb_planner::plan::routine::Fields;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     Expr, GroupByExpr, Ident, SelectItem, SetExpr, Statement as Ast, TableFactor, TableWithJoins,
@@ -25,13 +28,13 @@ pub(super) struct Portal {
     compiled: Held,
     params: Vec<Value>,
     /// The cursor's rows, if they are kept.
-    rows: Option<Kept>,
+    pub(super) rows: Option<Kept>,
     /// The memory of its parameters, if that is much or it is kept under a name.
     _reserved: Option<Reservation>,
     /// The table whose rows it has, behind whose columns their keys stand: WHERE CURRENT OF may name it.
     table: Option<u32>,
     /// The row that it is on: rows before it were returned.
-    at: usize,
+    pub(super) at: usize,
     done: bool,
     /// Whether it outlives its transaction, if that commits.
     pub(super) hold: bool,
@@ -42,6 +45,10 @@ pub(super) struct Portal {
     /// When it was declared, as `timestamptz`; and the text of DECLARE.
     pub(super) time: i64,
     declared: Option<Arc<str>>,
+    /// Whether a loop goes through it.
+    pub(super) pinned: bool,
+    /// Its columns, once a routine has asked for them.
+    fields: Option<Arc<Fields>>,
 }
 
 impl Portal {
@@ -59,7 +66,20 @@ impl Portal {
             number: 0,
             time: 0,
             declared: None,
+            pinned: false,
+            fields: None,
         }
+    }
+
+    /// A cursor that a routine opens.
+    pub(super) fn of_rows(
+        of: Held,
+        rows: Kept,
+        table: Option<u32>,
+        forward: bool,
+        reserved: Reservation,
+    ) -> Self {
+        Self { rows: Some(rows), table, forward, ..Self::new(of, Vec::new(), Some(reserved)) }
     }
 
     /// The statement that opened it.
@@ -83,6 +103,8 @@ impl Portal {
             number,
             time,
             declared,
+            pinned,
+            fields,
         } = self;
         if let Some(compiled) = compiled {
             *own = compiled;
@@ -91,7 +113,7 @@ impl Portal {
         (*rows, *table) = (None, None);
         *_reserved = None;
         (*at, *done, *hold, *forward, *number) = (0, false, false, false, 0);
-        (*time, *declared) = (0, None);
+        (*time, *declared, *pinned, *fields) = (0, None, false, None);
     }
 
     /// The portal's statement.
@@ -104,6 +126,112 @@ impl Portal {
         (&self.compiled, &mut self.params)
     }
 
+    /// Its columns, for the variables of a routine.
+    pub(super) fn fields(&mut self) -> Arc<Fields> {
+        let columns = self.compiled.columns.as_deref().unwrap_or_default();
+        let all = || Arc::new(columns.iter().map(|column| (column.name.clone(), column.ty)).collect());
+        self.fields.get_or_insert_with(all).clone()
+    }
+
+    /// Moves it, and hands out the rows on the way, or none of them if it `moves` only: how many.
+    ///
+    /// # Errors
+    /// 55000; those of `each`.
+    pub(super) fn go(
+        &mut self,
+        motion: Motion,
+        moves: bool,
+        each: &mut dyn FnMut(&[Value]) -> Result<()>,
+    ) -> Result<u64> {
+        let end = self.rows.as_ref().map_or(0, Kept::len) as i64;
+        // the cursor is on row `at`: 0 before the first, end + 1 behind the last
+        let at = self.at as i64;
+        let backward = match motion {
+            Motion::Relative(0) | Motion::Skip(0) => !moves && (1..=end).contains(&at),
+            Motion::Relative(count) | Motion::Skip(count) => count < 0,
+            Motion::Absolute(number) => number < 0 || number <= at && at > 0,
+        };
+        if self.forward && backward {
+            let what = "cursor can only scan forward";
+            return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what)
+                .hint("Declare it with SCROLL option to enable backward scan."));
+        }
+        // the rows that are returned, by their numbers from 1 on
+        let mut found = 1..1;
+        let row = |number: i64| if (1..=end).contains(&number) { number..number + 1 } else { 1..1 };
+        let to = match motion {
+            Motion::Relative(count) if count >= 0 => {
+                let to = at.saturating_add(count).min(end + 1);
+                found = if count == 0 { row(at) } else { at + 1..to.min(end) + 1 };
+                to
+            }
+            Motion::Relative(count) => {
+                let to = at.saturating_add(count).max(0);
+                found = to.max(1)..at.min(end + 1);
+                to
+            }
+            Motion::Absolute(number) => {
+                let to =
+                    if number < 0 { (end + 1).saturating_add(number).max(0) } else { number.min(end + 1) };
+                found = row(to);
+                to
+            }
+            Motion::Skip(count) => {
+                let to = at.saturating_add(count).clamp(0, end + 1);
+                found = row(to);
+                to
+            }
+        };
+        let downward = matches!(motion, Motion::Relative(count) if count < 0);
+        self.at = usize::try_from(to).unwrap_or(0);
+        let found =
+            usize::try_from(found.start - 1).unwrap_or(0)..usize::try_from(found.end - 1).unwrap_or(0);
+        let count = found.len() as u64;
+        if moves {
+            return Ok(count);
+        }
+        // a cursor with keys behind its columns hands out the columns
+        let width = self.compiled.columns.as_ref().map_or(0, Vec::len);
+        let mut hand = |row: &[Value]| each(row.get(..width).unwrap_or(row));
+        match &self.rows {
+            Some(rows) if downward => {
+                found.rev().try_for_each(|number| rows.each(number..number + 1, &mut hand))?;
+            }
+            Some(rows) => rows.each(found, &mut hand)?,
+            None => {}
+        }
+        Ok(count)
+    }
+
+    /// The key of the row that it is on, which WHERE CURRENT OF means.
+    ///
+    /// # Errors
+    /// 24000 if it is on no row of the table.
+    pub(super) fn key(&self, name: &str, table: u32, table_name: &str) -> Result<Vec<Value>> {
+        let wrong = |what: String| Err(SqlError::new(SqlState::INVALID_CURSOR_STATE, what));
+        if self.hold && self.number == 0 {
+            return wrong(format!("cursor \"{name}\" is held from a previous transaction"));
+        }
+        let rows = match &self.rows {
+            Some(rows) if self.table == Some(table) => rows,
+            _ => {
+                return wrong(format!(
+                    "cursor \"{name}\" is not a simply updatable scan of table \"{table_name}\""
+                ));
+            }
+        };
+        let Some(at) = self.at.checked_sub(1).filter(|at| *at < rows.len()) else {
+            return wrong(format!("cursor \"{name}\" is not positioned on a row"));
+        };
+        let columns = self.compiled.columns.as_ref().map_or(0, Vec::len);
+        let mut key = Vec::new();
+        rows.each(at..at + 1, &mut |row| {
+            key = row.get(columns..).unwrap_or_default().to_vec();
+            Ok(())
+        })?;
+        Ok(key)
+    }
+
     /// Keeps the reservation of the memory that the portal's parameters take.
     pub(super) fn hold_memory(&mut self, reserved: Option<Reservation>) {
         self._reserved = reserved;
@@ -111,7 +239,7 @@ impl Portal {
 }
 
 /// Portals, cursors included, that a session may have.
-const MAX_PORTALS: usize = 1_000;
+pub(super) const MAX_PORTALS: usize = 1_000;
 /// What a portal takes besides its values.
 pub(super) const PORTAL: usize = 256;
 
@@ -120,18 +248,18 @@ fn missing(name: &str) -> SqlError {
 }
 
 impl<E: Engine> Session<E> {
-    pub(super) fn portal(&self, name: &str) -> Option<&Portal> {
-        if name.is_empty() { self.unnamed.as_deref() } else { self.portals.get(name).map(|portal| &**portal) }
+    /// Whether there is a portal of a name.
+    pub(super) fn has_portal(&self, name: &str) -> bool {
+        if name.is_empty() { self.unnamed.is_some() } else { self.state.portals.contains(name) }
     }
 
     pub(super) fn take_portal(&mut self, name: &str) -> Option<Box<Portal>> {
-        if name.is_empty() { self.unnamed.take() } else { self.portals.remove(name) }
+        if name.is_empty() { self.unnamed.take() } else { self.state.portals.take(name) }
     }
 
     pub(super) fn put_portal(&mut self, name: &str, mut portal: Box<Portal>) {
         if portal.number == 0 && !portal.hold {
-            self.last_portal += 1;
-            portal.number = self.last_portal;
+            portal.number = self.state.portals.next_number();
         }
         if name.is_empty() {
             self.unnamed = Some(portal);
@@ -139,51 +267,56 @@ impl<E: Engine> Session<E> {
             if portal.time == 0 {
                 portal.time = self.env.statement_time;
             }
-            self.portals.insert(name.to_owned(), portal);
+            self.state.portals.put(name.to_owned(), portal);
         }
     }
 
     pub(super) fn clear_portals(&mut self) {
         self.unnamed = None;
-        self.portals.clear();
+        self.state.portals.retain(|_| false);
     }
 
     /// The end of a transaction: portals end with it, unless they are to outlive it.
     pub(super) fn end_portals(&mut self) {
         self.unnamed = None;
-        if !self.portals.is_empty() {
-            self.portals.retain(|_, portal| portal.hold && portal.number == 0);
-        }
+        self.state.portals.retain(|portal| portal.hold && portal.number == 0);
     }
 
     /// The commit of a transaction: those of its cursors that are to outlive it do.
     pub(super) fn hold_portals(&mut self) {
-        for portal in self.portals.values_mut().filter(|portal| portal.hold) {
-            portal.number = 0;
-        }
+        self.state.portals.retain(|portal| {
+            if portal.hold {
+                portal.number = 0;
+            }
+            true
+        });
     }
 
-    /// Whether there is room for one more portal.
-    ///
-    /// # Errors
-    /// 53400.
-    pub(super) fn admit_portal(&self, name: &str) -> Result<()> {
-        if self.portals.len() < MAX_PORTALS || name.is_empty() || self.portals.contains_key(name) {
-            return Ok(());
+    pub(super) fn portal_columns(&mut self, name: &str) -> Result<Option<&[Column]>> {
+        // it may have been declared since the statement was prepared
+        let fetched = |portal: &Portal| match &portal.compiled.action {
+            Action::Utility(Utility::Fetch { name, moves: false, .. }) => Some(name.clone()),
+            _ => None,
+        };
+        let of = match name.is_empty() {
+            true => self.unnamed.as_deref().ok_or_else(|| missing(name)).map(fetched)?,
+            false => {
+                let of = self.state.portals.with(name, |portal| (fetched(portal), portal.compiled.clone()));
+                let (of, compiled) = of.ok_or_else(|| missing(name))?;
+                self.described = compiled.columns.clone();
+                if of.is_none() {
+                    return Ok(self.described.as_deref());
+                }
+                of
+            }
+        };
+        match of {
+            Some(cursor) => {
+                self.described = self.cursor_columns(&cursor);
+                Ok(self.described.as_deref())
+            }
+            None => Ok(self.unnamed.as_deref().and_then(|portal| portal.compiled.columns.as_deref())),
         }
-        let what = format!("a session has at most {MAX_PORTALS} portals and cursors");
-        Err(SqlError::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, what).hint("Close some of them."))
-    }
-
-    pub(super) fn portal_columns(&self, name: &str) -> Result<Option<&[Column]>> {
-        let portal = self.portal(name).ok_or_else(|| missing(name))?;
-        if let Action::Utility(utility) = &portal.compiled.action
-            && let Utility::Fetch { name: cursor, moves: false, .. } = utility
-        {
-            // it may have been declared since the statement was prepared
-            return Ok(self.portals.get(cursor).and_then(|portal| portal.compiled.columns.as_deref()));
-        }
-        Ok(portal.compiled.columns.as_deref())
     }
 
     pub(super) fn execute_portal(
@@ -297,11 +430,11 @@ impl<E: Engine> Session<E> {
         if !hold {
             self.need_block("DECLARE CURSOR")?;
         }
-        if self.portals.contains_key(&name) {
+        if self.state.portals.contains(&name) {
             let what = format!("cursor \"{name}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_CURSOR, what));
         }
-        self.admit_portal(&name)?;
+        self.state.portals.admit(&name)?;
         let types: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
         let compiled = self.compile(text, &types)?;
         let Action::Plan(plan) = &compiled.action else {
@@ -325,30 +458,78 @@ impl<E: Engine> Session<E> {
             done => drop(done?),
         }
         let reserved = Reservation::new(&self.state.shared.memory, PORTAL + name.len())?;
-        self.last_portal += 1;
         let portal = Portal {
             rows: Some(rows),
             table,
             hold,
             forward: scroll == Some(false),
-            number: self.last_portal,
+            number: self.state.portals.next_number(),
             time: self.env.statement_time,
             declared: Some(Arc::clone(whole)),
             ..Portal::new(compiled.clone(), Vec::new(), Some(reserved))
         };
-        self.portals.insert(name, Box::new(portal));
+        self.state.portals.put(name, Box::new(portal));
         Ok(Tag::plain("DECLARE CURSOR"))
     }
 
     /// The query of a cursor with the key of the rows behind its columns, and their table; `None` if it is one of
     /// which WHERE CURRENT OF names no row: of one table, ungrouped, and with a primary key.
     fn with_key(&mut self, text: &str, types: &[u32]) -> Option<(Held, u32)> {
-        let (keyed, table) = scaledb_parse::with_stack(text, || self.text_with_key(text))?;
+        let (keyed, table) =
+            scaledb_parse::with_stack(text, || self.state.text_with_key(text, &self.state.path))?;
         let compiled = self.compile(&keyed, types).ok()?;
         Some((compiled, table))
     }
 
-    fn text_with_key(&self, text: &str) -> Option<(String, u32)> {
+    /// The columns of a cursor.
+    pub(super) fn cursor_columns(&self, name: &str) -> Option<Vec<Column>> {
+        self.state.portals.with(name, |portal| portal.compiled.columns.clone()).flatten()
+    }
+
+    /// Computes the rows of a portal that a client has bound and not executed yet.
+    fn start_portal(&mut self, name: &str) -> Result<()> {
+        let is_new = self.state.portals.with(name, |portal| match &portal.compiled.action {
+            Action::Plan(plan) => {
+                let reads = !plan.writes && portal.compiled.columns.is_some();
+                reads && portal.rows.is_none() && !portal.done
+            }
+            _ => false,
+        });
+        if is_new != Some(true) {
+            return Ok(());
+        }
+        let Some(mut portal) = self.state.portals.take(name) else { return Ok(()) };
+        let mut rows = Kept::default();
+        self.run_plan(&portal.compiled, &portal.params, false, Target::Keep(&mut rows))?;
+        portal.rows = Some(rows);
+        self.state.portals.put(name.to_owned(), portal);
+        Ok(())
+    }
+
+    /// FETCH and MOVE.
+    pub(super) fn fetch(
+        &mut self,
+        name: &str,
+        motion: Motion,
+        moves: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Tag> {
+        self.start_portal(name)?;
+        let env = &self.env;
+        let count = self.state.portals.with(name, |portal| {
+            let of = portal.compiled.clone();
+            let columns = of.columns.as_deref().unwrap_or_default();
+            portal.go(motion, moves, &mut |row| replay(env, row, columns, &mut *sink))
+        });
+        let count = count.ok_or_else(|| no_cursor(name))??;
+        Ok(Tag::rows(if moves { "MOVE" } else { "FETCH" }, count))
+    }
+}
+
+impl<E: Engine> SessionState<E> {
+    /// The text of a query with the key of the rows behind its columns, and their table; `None` if it is one of which
+    /// WHERE CURRENT OF names no row: of one table, ungrouped, and with a primary key.
+    pub(super) fn text_with_key(&self, text: &str, path: &[String]) -> Option<(String, u32)> {
         let Ok(Ast::Query(mut query)) = scaledb_parse::statement(text) else { return None };
         let SetExpr::Select(select) = &mut *query.body else { return None };
         let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(list, _) if list.is_empty());
@@ -365,9 +546,9 @@ impl<E: Engine> Session<E> {
             return None;
         }
         let (schema, last) = split(name).ok()?;
-        let relation = find_relation(&self.state.catalog, &self.state.path, schema.as_deref(), &last)?;
+        let relation = find_relation(&self.catalog, path, schema.as_deref(), &last)?;
         let Relation::Table(desc) = relation else { return None };
-        let table = self.state.table(desc.oid).ok().filter(|table| !table.primary.is_empty())?;
+        let table = self.table(desc.oid).ok().filter(|table| !table.primary.is_empty())?;
         let of = alias.as_ref().map_or(last, |alias| fold(&alias.name));
         let quoted = |name: &str| Ident::with_quote('"', name);
         for part in &table.primary {
@@ -379,126 +560,5 @@ impl<E: Engine> Session<E> {
         // its rows are those of the cursor: only what is printed as it was meant
         let same = matches!(scaledb_parse::statement(&keyed), Ok(Ast::Query(again)) if again == query);
         same.then_some((keyed, desc.oid))
-    }
-
-    /// Makes the row that a cursor is on the one that WHERE CURRENT OF means.
-    ///
-    /// # Errors
-    /// 34000 if there is no such cursor, 24000 if it is on no row of the table.
-    pub(super) fn look_at_cursor(&self, name: &str, table: u32) -> Result<()> {
-        let portal = self.portals.get(name).ok_or_else(|| {
-            SqlError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
-        })?;
-        let wrong = |what: String| Err(SqlError::new(SqlState::INVALID_CURSOR_STATE, what));
-        if portal.hold && portal.number == 0 {
-            return wrong(format!("cursor \"{name}\" is held from a previous transaction"));
-        }
-        let rows = match &portal.rows {
-            Some(rows) if portal.table == Some(table) => rows,
-            _ => {
-                let of = self.state.catalog.table(table).map_or("?", |desc| &desc.name);
-                return wrong(format!("cursor \"{name}\" is not a simply updatable scan of table \"{of}\""));
-            }
-        };
-        let Some(at) = portal.at.checked_sub(1).filter(|at| *at < rows.len()) else {
-            return wrong(format!("cursor \"{name}\" is not positioned on a row"));
-        };
-        let columns = portal.compiled.columns.as_ref().map_or(0, Vec::len);
-        rows.each(at..at + 1, &mut |row| {
-            *self.state.current_row.borrow_mut() = row.get(columns..).unwrap_or_default().to_vec();
-            Ok(())
-        })
-    }
-
-    /// The columns of a cursor.
-    pub(super) fn cursor_columns(&self, name: &str) -> Option<Vec<Column>> {
-        self.portals.get(name).and_then(|portal| portal.compiled.columns.clone())
-    }
-
-    /// Computes the rows of a portal that a client has bound and not executed yet.
-    fn start_portal(&mut self, name: &str) -> Result<()> {
-        let Some(portal) = self.portals.get(name) else { return Ok(()) };
-        let Action::Plan(plan) = &portal.compiled.action else { return Ok(()) };
-        if portal.rows.is_some() || portal.done || plan.writes || portal.compiled.columns.is_none() {
-            return Ok(());
-        }
-        let Some(mut portal) = self.portals.remove(name) else { return Ok(()) };
-        let mut rows = Kept::default();
-        self.run_plan(&portal.compiled, &portal.params, false, Target::Keep(&mut rows))?;
-        portal.rows = Some(rows);
-        self.portals.insert(name.to_owned(), portal);
-        Ok(())
-    }
-
-    /// FETCH and MOVE.
-    pub(super) fn fetch(
-        &mut self,
-        name: &str,
-        motion: Motion,
-        moves: bool,
-        sink: &mut dyn RowSink,
-    ) -> Result<Tag> {
-        let env = self.env.clone();
-        let missing =
-            || SqlError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"));
-        self.start_portal(name)?;
-        let portal = self.portals.get_mut(name).ok_or_else(missing)?;
-        let end = portal.rows.as_ref().map_or(0, Kept::len) as i64;
-        // the cursor is on row `at`: 0 before the first, end + 1 behind the last
-        let at = portal.at as i64;
-        let backward = match motion {
-            Motion::Relative(0) | Motion::Skip(0) => !moves && (1..=end).contains(&at),
-            Motion::Relative(count) | Motion::Skip(count) => count < 0,
-            Motion::Absolute(number) => number < 0 || number <= at && at > 0,
-        };
-        if portal.forward && backward {
-            let what = "cursor can only scan forward";
-            return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what)
-                .hint("Declare it with SCROLL option to enable backward scan."));
-        }
-        // the rows that are returned, by their numbers from 1 on
-        let mut found = 1..1;
-        let row = |number: i64| if (1..=end).contains(&number) { number..number + 1 } else { 1..1 };
-        let to = match motion {
-            Motion::Relative(count) if count >= 0 => {
-                let to = at.saturating_add(count).min(end + 1);
-                found = if count == 0 { row(at) } else { at + 1..to.min(end) + 1 };
-                to
-            }
-            Motion::Relative(count) => {
-                let to = at.saturating_add(count).max(0);
-                found = to.max(1)..at.min(end + 1);
-                to
-            }
-            Motion::Absolute(number) => {
-                let to =
-                    if number < 0 { (end + 1).saturating_add(number).max(0) } else { number.min(end + 1) };
-                found = row(to);
-                to
-            }
-            Motion::Skip(count) => {
-                let to = at.saturating_add(count).clamp(0, end + 1);
-                found = row(to);
-                to
-            }
-        };
-        let downward = matches!(motion, Motion::Relative(count) if count < 0);
-        portal.at = usize::try_from(to).unwrap_or(0);
-        let found =
-            usize::try_from(found.start - 1).unwrap_or(0)..usize::try_from(found.end - 1).unwrap_or(0);
-        let count = found.len() as u64;
-        if moves {
-            return Ok(Tag::rows("MOVE", count));
-        }
-        let columns = portal.compiled.columns.as_deref().unwrap_or_default();
-        let mut hand = |row: &[Value]| replay(&env, row, columns, &mut *sink);
-        match &portal.rows {
-            Some(rows) if downward => {
-                found.rev().try_for_each(|number| rows.each(number..number + 1, &mut hand))?;
-            }
-            Some(rows) => rows.each(found, &mut hand)?,
-            None => {}
-        }
-        Ok(Tag::rows("FETCH", count))
     }
 }

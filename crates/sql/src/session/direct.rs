@@ -86,7 +86,9 @@ impl<E: Engine> Session<E> {
 
     /// Whether the session is as a new one, but for its settings: no transaction, no locks.
     pub fn is_idle(&self) -> bool {
-        self.status() == Status::Idle && self.state.owner.borrow().kept() == 0 && self.portals.is_empty()
+        self.status() == Status::Idle
+            && self.state.owner.borrow().kept() == 0
+            && self.state.portals.len() == 0
     }
 
     fn run_direct(&mut self, text: &str, values: &[Value], rows: &mut dyn Rows) -> Result<Tag> {

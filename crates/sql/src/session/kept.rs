@@ -5,10 +5,11 @@
 
 use crate::exec::context::Context;
 use crate::exec::spill::{put_row, take_row};
-use crate::memory::{Memory, Reservation};
+use crate::memory::{Budget, Memory, Reservation};
 use crate::temporary::KeptFile;
 use scaledb_types::{Result, SqlError, Value, row_weight};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Rows from one place that is known to the next.
 const STRIDE: usize = 64;
@@ -41,6 +42,16 @@ struct Spilled {
 }
 
 impl Kept {
+    /// These rows, in memory.
+    ///
+    /// # Errors
+    /// 53200.
+    pub(super) fn of_rows(rows: Vec<Box<[Value]>>, budget: &Arc<Budget>) -> Result<Self> {
+        let bytes = rows.iter().map(|row| row_weight(row)).sum();
+        let reserved = Some(Reservation::new(budget, bytes)?);
+        Ok(Self { len: rows.len(), rows, _reserved: reserved, ..Self::default() })
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.len

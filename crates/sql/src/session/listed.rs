@@ -16,14 +16,16 @@ impl<E: Engine> Session<E> {
             types: statement.compiled.params.clone(),
             by_sql: statement.by_sql,
         });
-        let cursors = self.portals.iter().map(|(name, portal)| OpenCursor {
-            name: name.clone(),
-            text: portal.shown().to_owned(),
-            time: portal.time,
-            hold: portal.hold,
-            scroll: !portal.forward,
+        let mut listed = Listed { prepared: prepared.collect(), cursors: Vec::new() };
+        self.state.portals.each(|name, portal| {
+            listed.cursors.push(OpenCursor {
+                name: name.to_owned(),
+                text: portal.shown().to_owned(),
+                time: portal.time,
+                hold: portal.hold,
+                scroll: !portal.forward,
+            });
         });
-        let mut listed = Listed { prepared: prepared.collect(), cursors: cursors.collect() };
         listed.prepared.sort_by(|a, b| a.name.cmp(&b.name));
         listed.cursors.sort_by(|a, b| a.name.cmp(&b.name));
         *self.state.listed.borrow_mut() = listed;

@@ -36,6 +36,7 @@ mod logging;
 mod long_read;
 mod maintenance;
 mod notify;
+mod portals;
 mod prepared;
 mod record;
 mod routine;
@@ -133,13 +134,11 @@ pub struct Session<E: Engine> {
     /// Counts the changes of the search path.
     path_number: u64,
     statements: HashMap<String, prepared::Statement, RandomState>,
-    /// Portals with names.
-    portals: HashMap<String, Box<Portal>>,
-    /// The number of the portal that was made last.
-    last_portal: u64,
     /// The portal without a name, in which most statements run.
     /// Boxed: it moves several times in each statement, and its memory is used again for the next one.
     unnamed: Option<Box<Portal>>,
+    /// The columns of the portal that was described last, if they are not its own.
+    described: Option<Vec<Column>>,
     /// Statements of a simple query that wait for the end of a COPY.
     /// With each, the characters before it in its query.
     waiting: VecDeque<(String, u32)>,
@@ -218,9 +217,8 @@ impl<E: Engine> Session<E> {
             cache_version: version,
             path_number: 0,
             statements: HashMap::default(),
-            portals: HashMap::new(),
-            last_portal: 0,
             unnamed: None,
+            described: None,
             waiting: VecDeque::new(),
             copying: None,
             scratch: None,
@@ -353,6 +351,7 @@ impl<E: Engine> Session<E> {
         if !self.in_batch {
             self.in_batch = true;
             self.cancel.advance();
+            self.state.portals.forget_log();
             if self.state.shared.presets.generation() != self.presets {
                 self.take_presets();
             }
@@ -528,7 +527,7 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// 34000.
     pub fn describe_portal(&mut self, name: &str) -> Result<Option<&[Column]>> {
-        if self.portal(name).is_none() {
+        if !self.has_portal(name) {
             self.fail();
         }
         self.portal_columns(name)

@@ -3,6 +3,7 @@
 use super::compile::Compiling;
 use super::cursor::{PORTAL, Portal};
 use super::run::Target;
+use super::state::Said;
 use super::{Places, Session};
 use crate::api::{Column, Description, Executed, Notice, RowSink, Severity, Step, Tag};
 use crate::compiled::{Action, Compiled, Held, Key};
@@ -380,10 +381,21 @@ impl<E: Engine> Session<E> {
     pub(super) fn run_change(
         &mut self,
         alone: bool,
+        f: impl FnMut(&mut Self) -> Result<Tag>,
+    ) -> Result<Executed> {
+        let said = self.state.said();
+        let done = self.run_change_since(said, alone, f);
+        self.state.settle(said);
+        done
+    }
+
+    fn run_change_since(
+        &mut self,
+        said: Said,
+        alone: bool,
         mut f: impl FnMut(&mut Self) -> Result<Tag>,
     ) -> Result<Executed> {
         let mut attempt = 0;
-        let said = self.state.said();
         let is_shared = self.state.shared.is_shared;
         // tables that it has read, of which others have changed something: they wait for the next attempt to end
         let mut bars: Vec<u32> = Vec::new();
@@ -599,8 +611,8 @@ impl<E: Engine> Session<E> {
             );
             return Err(SqlError::new(SqlState::PROTOCOL_VIOLATION, what));
         }
-        self.admit_portal(portal)?;
-        if !portal.is_empty() && self.portals.contains_key(portal) {
+        self.state.portals.admit(portal)?;
+        if !portal.is_empty() && self.state.portals.contains(portal) {
             let what = format!("cursor \"{portal}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_CURSOR, what));
         }

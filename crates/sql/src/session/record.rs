@@ -350,6 +350,7 @@ impl<E: Engine> Session<E> {
                 break;
             }
         }
+        self.state.settle(said);
         self.env.statement_time = time;
         let complete = matches!(result, Ok(true));
         if !complete {

@@ -4,6 +4,7 @@
 use super::Session;
 use super::direct::Rows;
 use super::run::Target;
+use super::state::Said;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Severity, Tag};
 use crate::compiled::{Action, Call, Compiled, Held};
 use crate::exec::of_params::OverParams;
@@ -59,6 +60,7 @@ impl<E: Engine> Session<E> {
             session.as_statement((deadline, reserves), |session| {
                 let mut loaded = load_block(&session.state.catalog, &session.state.path, program)?;
                 loaded.strictness = session.state.strictness();
+                loaded.cursors = Some(session.state.portals.clone());
                 run(session, &loaded, Vec::new())
             })?;
             Ok(Tag::plain("DO"))
@@ -70,9 +72,21 @@ impl<E: Engine> Session<E> {
         &mut self,
         alone: bool,
         deadline: Option<Instant>,
-        mut f: impl FnMut(&mut Self, bool) -> Result<Tag>,
+        f: impl FnMut(&mut Self, bool) -> Result<Tag>,
     ) -> Result<Executed> {
         let said = self.state.said();
+        let done = self.run_block_since(said, alone, deadline, f);
+        self.state.settle(said);
+        done
+    }
+
+    fn run_block_since(
+        &mut self,
+        said: Said,
+        alone: bool,
+        deadline: Option<Instant>,
+        mut f: impl FnMut(&mut Self, bool) -> Result<Tag>,
+    ) -> Result<Executed> {
         let (mut attempt, mut deadlocks, since) = (0, 0, Instant::now());
         loop {
             let error = match f(self, attempt > 0) {

@@ -13,6 +13,7 @@ use crate::exec::apart::Parts;
 use crate::exec::context::Context;
 use crate::exec::lock::given_up;
 use crate::exec::{Exec, Flow};
+use crate::routine::cursors::Cursors as _;
 use crate::temporary::Allowance;
 use scaledb_engine::{Engine, Keys, Worker};
 use scaledb_locks::Mode;
@@ -114,10 +115,12 @@ impl<E: Engine> Session<E> {
             let what = format!("there is no parameter ${}", params.len() + 1);
             return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, what));
         }
+        // a routine does this by itself, whose variables may hold the names of cursors
         if let Action::Plan(plan) = &compiled.action
-            && let Some((cursor, table)) = &plan.current_of
+            && let Some(current) = &plan.current_of
+            && self.running_block.is_none()
         {
-            self.look_at_cursor(cursor, *table)?;
+            self.state.portals.look_at(&current.cursor, (current.table, &current.name))?;
         }
         let mut fresh: Option<Held> = None;
         let whole = alone || !self.transaction.has_begun();
@@ -130,6 +133,7 @@ impl<E: Engine> Session<E> {
         if !alone {
             self.state.acted.set(false);
             self.state.looked.set(false);
+            self.state.portals.take_touched();
         }
         if let Action::Plan(plan) = &compiled.action {
             effort.reading =
@@ -176,6 +180,7 @@ impl<E: Engine> Session<E> {
         if effort.repeats {
             self.state.end_repeated();
         }
+        self.state.settle(said);
         if let Action::Plan(plan) = &compiled.action {
             if !alone {
                 if let Err(error) = &result {
@@ -183,6 +188,11 @@ impl<E: Engine> Session<E> {
                 }
                 let told = matches!(target, Target::Explain(_)) || self.state.has_told(said);
                 self.record((compiled, plan), params, &effort, (&result, told));
+                if self.state.portals.take_touched() {
+                    // what a client fetches of a cursor that a function has opened is in no digest
+                    self.transaction.record.settle();
+                    self.transaction.record.end_whole();
+                }
             } else if effort.reading.may_change() {
                 Self::note_reading(plan, &effort, result.is_ok());
             }

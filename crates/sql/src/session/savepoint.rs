@@ -3,6 +3,7 @@
 use super::Session;
 use super::transaction::Block;
 use crate::exec::context::ConstraintModes;
+use crate::routine::cursors::Cursors as _;
 use scaledb_catalog::Catalog;
 use scaledb_engine::{Engine, Savepoint, Worker};
 use scaledb_notify::PendingMark;
@@ -84,7 +85,7 @@ impl<E: Engine> Session<E> {
             gone: self.transaction.gone.len(),
             changed: self.transaction.changed,
             read_only: self.transaction.modes.read_only,
-            portal: self.last_portal,
+            portal: self.state.portals.last(),
             locks: self.state.owner.borrow().mark(),
             pending: self.state.pending.borrow().mark(),
         };
@@ -139,7 +140,7 @@ impl<E: Engine> Session<E> {
             self.state.used.note_all();
         }
         self.transaction.modes.read_only = read_only;
-        self.portals.retain(|_, other| other.number <= portal);
+        self.state.portals.retain(|other| other.number <= portal);
         self.state.owner.borrow_mut().release_to(locks);
         self.state.pending.borrow_mut().truncate(pending);
         self.state.settings.borrow_mut().rollback_to(settings);

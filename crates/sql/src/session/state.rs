@@ -13,6 +13,7 @@ mod tables;
 mod used;
 
 use self::drawn::Drawn;
+use super::portals::{PortalMark, Portals};
 use super::settings::Settings;
 use crate::api::{Notice, Severity};
 use crate::compiled::Held;
@@ -35,7 +36,7 @@ use scaledb_planner::bind::names::temporary_schema;
 use scaledb_planner::bind::{Keys, Lookup};
 use scaledb_planner::functions::Seeded;
 use scaledb_planner::plan::BoundTable;
-use scaledb_types::{DateOrder, DateStyle, Env, IntervalStyle, Result, SqlError, Type, Value, Zone};
+use scaledb_types::{DateOrder, DateStyle, Env, IntervalStyle, Result, SqlError, Type, Zone};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -64,8 +65,8 @@ pub(crate) struct SessionState<E: Engine> {
     pub(crate) has_temporary: bool,
     /// The prepared statements and cursors of the session, as the statement at hand sees them if it reads catalogs.
     pub(crate) listed: RefCell<Listed>,
-    /// The key of the row that the cursor is on which the statement at hand names.
-    pub(crate) current_row: RefCell<Vec<Value>>,
+    /// The portals that have names.
+    pub(in crate::session) portals: Arc<Portals>,
     pub(crate) notices: RefCell<Vec<Notice>>,
     /// What the transaction at hand says to those who listen, and to what it will listen.
     pub(crate) pending: RefCell<Pending>,
@@ -121,6 +122,7 @@ pub(crate) struct Said {
     notices: usize,
     pending: PendingMark,
     settings: usize,
+    portals: PortalMark,
 }
 
 impl<E: Engine> SessionState<E> {
@@ -138,6 +140,7 @@ impl<E: Engine> SessionState<E> {
         let _ = settings.init("session_authorization", user);
         let path = settings.search_path(user);
         let owner = RefCell::new(Owner::new(database.locks.clone(), id));
+        let portals = Arc::new(Portals::new(shared.memory.clone()));
         Self {
             shared,
             id,
@@ -149,7 +152,7 @@ impl<E: Engine> SessionState<E> {
             path: with_system(path),
             has_temporary: false,
             listed: RefCell::default(),
-            current_row: RefCell::default(),
+            portals,
             notices: RefCell::new(Vec::new()),
             pending: RefCell::default(),
             bell: None,
@@ -257,13 +260,21 @@ impl<E: Engine> SessionState<E> {
         }
     }
 
-    /// How much the statement at hand has told the client, and those who listen, and what it has set.
+    /// How much the statement at hand has told the client and those who listen, what it has set, and what portals there
+    /// are.
     pub(crate) fn said(&self) -> Said {
         Said {
             notices: self.notices.borrow().len(),
             pending: self.pending.borrow().mark(),
             settings: self.settings.borrow().mark(),
+            portals: self.portals.mark(),
         }
+    }
+
+    /// What was told since stays.
+    #[inline]
+    pub(crate) fn settle(&self, said: Said) {
+        self.portals.settle(said.portals);
     }
 
     /// Whether the client was told anything since.
@@ -276,11 +287,12 @@ impl<E: Engine> SessionState<E> {
         self.has_told(said) || self.pending.borrow().mark() != said.pending
     }
 
-    /// Takes back what was told and set since: it will be told and set again.
+    /// Takes back what was told, set and done to portals since: it will be done again.
     pub(crate) fn unsay(&self, said: Said) {
         self.notices.borrow_mut().truncate(said.notices);
         self.pending.borrow_mut().truncate(said.pending);
         self.settings.borrow_mut().rollback_to(said.settings);
+        self.portals.undo_to(said.portals);
     }
 
     /// Keeps a notice for the client.

@@ -317,7 +317,7 @@ impl<E: Engine> Session<E> {
         match name {
             None => self.clear_portals(),
             Some(name) => {
-                if self.portals.remove(name).is_none() {
+                if self.state.portals.take(name).is_none() {
                     let what = format!("cursor \"{name}\" does not exist");
                     return Err(SqlError::new(SqlState::INVALID_CURSOR_NAME, what));
                 }

@@ -32,7 +32,7 @@ def main():
         for part, answer in zip(parts, answers, strict=True):
             rows = [line for line in answer.splitlines() if not re.match(r"NOTICE|WARNING|LINE|DETAIL|HINT", line)]
             error = re.match(r"ERROR:\s+(\w{5})", rows[0]) if rows else None
-            returns = re.match(r"(?i)(select|with|values|show|table)\b", part) or "returning" in part.lower() \
+            returns = re.match(r"(?i)(select|with|values|show|table|fetch|call)\b", part) or "returning" in part.lower() \
                 or part.lower().startswith("execute") and rows
             if error:
                 out.append(f"statement error {error[1]}\n{part}\n")

@@ -181,7 +181,9 @@ fn a_block_that_has_done_something_else_fails<E: Engine>(db: Database<E>) {
          create function notified() returns trigger language plpgsql as $$ begin notify c; return new; end $$; \
          create table notifies (id int); \
          create trigger t before insert on notifies for each row execute function notified(); \
-         create procedure nothing() language plpgsql as $$ begin null; end $$",
+         create procedure nothing() language plpgsql as $$ begin null; end $$; \
+         create function opens() returns void language plpgsql as \
+         $$ declare c cursor for select id from one; begin open c; end $$",
     );
     for act in [
         "select setval('log_id_seq', 100) from one",
@@ -191,6 +193,7 @@ fn a_block_that_has_done_something_else_fails<E: Engine>(db: Database<E>) {
         "select pg_advisory_xact_lock(id) from one",
         "select pg_sleep(0) from one",
         "select said(id) from one",
+        "select opens() from one",
         "insert into tells values (1)",
         "insert into notifies values (1)",
         "create table more (id int)",

@@ -21,6 +21,7 @@ mod exclusions;
 mod explain;
 mod expressions;
 mod extensions;
+mod function_cursors;
 mod generated;
 mod hostile;
 mod isolation;

@@ -18,7 +18,7 @@ use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
 use crate::plan::secured::PolicyCheck;
 use crate::plan::trigger::{Event, Triggers};
-use crate::plan::{BoundTable, Checks, Delete, ForeignKey, Kind, Modify, Node, Slot, Update};
+use crate::plan::{BoundTable, Checks, CurrentOf, Delete, ForeignKey, Kind, Modify, Node, Slot, Update};
 use scaledb_catalog::{Identity, PolicyCommand, Privileges};
 use scaledb_parse::{elements, marked, parts_of_row};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -406,7 +406,13 @@ impl Binder<'_> {
             let column = Typed::new(Expr::Slot(slot), ty);
             conditions.push(self.comparison("=", column, Typed::new(key, ty))?.expr);
         }
-        self.current_of = Some((cursor, table.desc.oid));
+        let variable = match self.visible_variables() {
+            Some(variables) => variables.variable(None, &cursor)?,
+            None => None,
+        };
+        let variable = variable.filter(|variable| variable.ty == Type::REFCURSOR).map(|variable| variable.at);
+        let (table, name) = (table.desc.oid, table.desc.name.clone());
+        self.current_of = Some(CurrentOf { cursor, variable, table, name });
         Ok(conditions)
     }
 

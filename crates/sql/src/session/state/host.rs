@@ -54,7 +54,7 @@ impl<E: Engine> Host for SessionState<E> {
                     [Value::Int4(number)] => usize::try_from(*number).unwrap_or(usize::MAX),
                     _ => usize::MAX,
                 };
-                Ok(self.current_row.borrow().get(number).cloned().unwrap_or_default())
+                Ok(self.portals.current(number))
             }
             "current_setting" => {
                 let Some(name) = text(0) else { return Ok(Value::Null) };

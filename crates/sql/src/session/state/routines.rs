@@ -46,6 +46,7 @@ impl<E: Engine> SessionState<E> {
         loaded.written = by.filter(|(trigger, _)| trigger.has_transitions()).map(|(trigger, table)| {
             WrittenNames { table, old: trigger.old_table.clone(), new: trigger.new_table.clone() }
         });
+        loaded.cursors = Some(self.portals.clone());
         let loaded = Arc::new(loaded);
         let mut routines = self.routines.borrow_mut();
         if routines.len() >= MAX_ROUTINES {

@@ -24,6 +24,7 @@ impl<E: Engine> Session<E> {
         while due.len() < self.transaction.deferred.len() && result.is_ok() {
             result = self.check_more_deferred(all, &mut due);
         }
+        self.state.settle(said);
         if self.state.acted.take() || self.state.has_said(said) {
             self.transaction.record.end_whole();
         }
