@@ -18,14 +18,14 @@
 //!
 //! After some attempts the runs at COMMIT lock the rows that they write, so that others queue up behind them; nobody
 //! waits for an answer of the client meanwhile. Those before COMMIT keep no more locks than the block has had, for the
-//! client may leave it open. A deadlock is a conflict, too, if the block has had no locks before: its client counts on
-//! those until the end.
+//! client may leave it open. A deadlock is a conflict, too, if the client has asked for no locks: it counts on those
+//! until the end.
 //!
 //! What of a statement cannot be taken back is not done twice: values of sequences are those of the first run, and a
 //! block is not run again if a statement that reads or writes has done anything else outside of its transaction:
 //! taken an advisory lock, changed a setting, told its client or those who listen something. If it does so in another
-//! run only, that one has other results. Nor is a block run again behind
-//! changes of the catalog, COPY, DO, CALL and ROLLBACK TO, or when it is long (`record`).
+//! run only, that one has other results. Nor is a block run again behind changes of the catalog, COPY, DO, CALL and
+//! ROLLBACK TO, or when it is long (`record`).
 
 use super::Session;
 use super::record::{Record, Way};

@@ -50,7 +50,7 @@ pub(super) struct Record {
     pub(super) way: Way,
     /// Something has been done that is not recorded.
     partial: bool,
-    /// It has locks, which its client counts on.
+    /// It has locks that its client has asked for, and counts on until the end.
     pub(super) keeps_locks: bool,
     /// How many values the steps have taken of sequences.
     pub(super) drawn: usize,
@@ -268,9 +268,12 @@ impl<E: Engine> Session<E> {
         }
         // an error tells of rows, too, and a block may go on behind it
         let Ok(count) = *result else { return record.give_up() };
-        // the client counts on them until its transaction ends
-        record.keeps_locks |= self.state.owner.borrow().count() > 0;
-        if reads_nothing(plan) && !looked {
+        let is_free = reads_nothing(plan) && !looked;
+        // of the rows that it writes no client knows whether they are locked
+        if is_free || plan.locks.is_some() || plan.calls {
+            record.keeps_locks |= self.state.owner.borrow().count() > 0;
+        }
+        if is_free {
             return;
         }
         if acted || told || plan.current_of.is_some() {
