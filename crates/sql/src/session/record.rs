@@ -6,11 +6,13 @@ use super::digest::Digest;
 use super::run::Target;
 use super::waiting::Effort;
 use crate::compiled::{Action, Compiled, Held};
+use scaledb_catalog::FIRST_OID;
 use scaledb_engine::{Engine, Worker};
 use scaledb_parse::utility::Utility;
+use scaledb_planner::bind::expr::is_named;
 use scaledb_planner::plan::Plan;
 use scaledb_sync::atomic::Ordering;
-use scaledb_types::{Result, SqlError, Value, weight};
+use scaledb_types::{Result, SqlError, Type, Value, weight};
 use std::ops::Range;
 use std::time::Instant;
 
@@ -374,11 +376,6 @@ impl<E: Engine> Session<E> {
         let mut context = self.context();
         context.deadline = deadline;
         context.check_cancel()?;
-        let is_old = ran.compiled.version != self.state.catalog.version;
-        if is_old && ran.settings != self.state.settings.borrow().generation {
-            // its names might be those of other tables now
-            return Ok(false);
-        }
         let mut digest = Digest::new(&self.blocks.key, ran.enough, u64::MAX);
         let locked = self.state.owner.borrow().count() > 0;
         let mut effort = Effort::new(false, !self.transaction.has_begun(), locked, deadline);
@@ -401,6 +398,8 @@ impl<E: Engine> Session<E> {
             self.state.end_repeated();
         }
         match ended {
+            // its names might be those of other tables now, and its values no labels any more
+            Ok(_) if self.means_something_else(ran) => Ok(false),
             Ok(count) => {
                 let returns = matches!(&ran.compiled.action, Action::Plan(plan) if !plan.output.is_empty());
                 Ok(count == ran.count && (!returns || digest.finish() == Some(ran.digest)))
@@ -408,6 +407,15 @@ impl<E: Engine> Session<E> {
             Err(error) if is_of_the_run(&error) => Err(error),
             Err(_) => Ok(false),
         }
+    }
+
+    /// Whether a statement may mean something else by now than when it was compiled.
+    fn means_something_else(&self, ran: &Ran) -> bool {
+        // a name of something, or a value of a type that somebody has made: a label, say
+        let follows = |ty: &Type| is_named(*ty) || ty.oid() >= FIRST_OID;
+        ran.compiled.version != self.state.catalog.version
+            && (ran.settings != self.state.settings.borrow().generation
+                || ran.compiled.params.iter().any(follows))
     }
 
     /// A savepoint is a point of the transaction of the engine that runs now.

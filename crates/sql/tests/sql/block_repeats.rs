@@ -399,6 +399,26 @@ fn blocks_outlive_changes_of_tables<E: Engine>(db: Database<E>) {
     }
 }
 
+/// A label that a statement has named, and that is gone, is an error in another run, not the value that it was.
+fn labels_are_those_of_the_last_run<E: Engine>(db: Database<E>) {
+    let [mut a, mut b] = filled(&db);
+    ok(&mut a, "create type mood as enum ('sad', 'ok'); create table moods (m mood)");
+    for (named, changed, same) in [
+        ("select count(*) from moods where m = 'ok'", "alter type mood rename value 'ok' to 'good'", false),
+        ("insert into moods values ('sad')", "alter type mood rename value 'sad' to 'bad'", false),
+        ("select count(*) from moods", "alter type mood rename value 'good' to 'fine'", true),
+    ] {
+        ok(&mut a, "begin");
+        ok(&mut a, named);
+        ok(&mut a, HOT);
+        ok(&mut b, HOT);
+        ok(&mut b, changed);
+        let committed = run(&mut a, "commit");
+        assert_eq!(committed.is_ok(), same, "{named}: {committed:?}");
+    }
+    assert_eq!(text(&mut a, "select count(*) from moods"), "0");
+}
+
 fn a_setting_tells_clients_of_conflicts<E: Engine>(db: Database<E>) {
     let mut both = filled(&db);
     ok(&mut both[0], "set repeat_blocks = off");
@@ -551,6 +571,7 @@ on_each_engine! {
     locks_are_kept_in_a_deadlock,
     savepoints_are_points_of_the_last_run,
     blocks_outlive_changes_of_tables,
+    labels_are_those_of_the_last_run,
     a_setting_tells_clients_of_conflicts,
     long_blocks_fail,
     a_block_does_not_wait_for_long,
