@@ -160,6 +160,20 @@ pub struct CheckDesc {
     pub name: String,
     /// The condition, as SQL.
     pub expression: String,
+    /// Whether all rows are known to fulfil it: those that were there before a constraint that is NOT VALID may not.
+    #[serde(default = "validated", skip_serializing_if = "is_validated")]
+    pub validated: bool,
+}
+
+/// What constraints are whose descriptors do not say.
+fn validated() -> bool {
+    true
+}
+
+/// Whether a descriptor need not say it.
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde gives a reference
+fn is_validated(validated: &bool) -> bool {
+    *validated
 }
 
 /// Where the engine's table has the columns, if they are not its first ones in their order: columns have come or gone
@@ -256,6 +270,9 @@ pub struct ForeignKeyDesc {
     pub deferrable: bool,
     /// Whether it is checked at the commit unless a transaction says otherwise.
     pub deferred: bool,
+    /// Whether all rows are known to fulfil it, as of a [`CheckDesc`].
+    #[serde(default = "validated", skip_serializing_if = "is_validated")]
+    pub validated: bool,
 }
 
 /// A table.

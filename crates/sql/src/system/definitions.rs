@@ -120,11 +120,7 @@ pub(super) fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -
             return Some(format!("{kind} ({columns}){}{when}", included(table, oid)));
         }
         if let Some(check) = table.checks.iter().find(|check| check.oid == oid) {
-            let expression = without_parentheses(&seen_expression(facts, &check.expression));
-            return Some(match pretty {
-                true => format!("CHECK ({expression})"),
-                false => format!("CHECK ({})", printed_expression(&expression)),
-            });
+            return Some(check_definition(facts, &check.expression, check.validated, pretty));
         }
         if let Some(key) = table.foreign_keys.iter().find(|key| key.oid == oid) {
             return Some(foreign_key(facts, table, key));
@@ -149,10 +145,18 @@ fn deferral(deferrable: Option<Initially>) -> &'static str {
 
 /// A constraint of a domain.
 pub(super) fn domain_check(facts: &dyn Facts, check: &DomainCheckDesc, pretty: bool) -> String {
-    let expression = without_parentheses(&seen_expression(facts, &check.expression));
+    check_definition(facts, &check.expression, check.validated, pretty)
+}
+
+fn check_definition(facts: &dyn Facts, expression: &str, validated: bool, pretty: bool) -> String {
+    let expression = without_parentheses(&seen_expression(facts, expression));
     let expression = if pretty { expression } else { printed_expression(&expression) };
-    let not_valid = if check.validated { "" } else { " NOT VALID" };
-    format!("CHECK ({expression}){not_valid}")
+    format!("CHECK ({expression}){}", not_valid(validated))
+}
+
+/// What a definition says of a constraint that rows may not fulfil.
+fn not_valid(validated: bool) -> &'static str {
+    if validated { "" } else { " NOT VALID" }
 }
 
 /// An EXCLUDE constraint, but for when it is checked.
@@ -206,5 +210,6 @@ fn foreign_key(facts: &dyn Facts, table: &TableDesc, key: &ForeignKeyDesc) -> St
     if key.deferred {
         text.push_str(" INITIALLY DEFERRED");
     }
+    text.push_str(not_valid(key.validated));
     text
 }

@@ -294,7 +294,7 @@ impl<E: Engine> Session<E> {
             AlterTableOperation::OwnerTo { new_owner } => {
                 self.set_owner_of(&Relation::Table(table.desc.clone()), &owner_name(new_owner))
             }
-            AlterTableOperation::ValidateConstraint { name } => self.validate_named(&desc, &fold(name)),
+            AlterTableOperation::ValidateConstraint { name } => self.validate_named(desc, &fold(name)),
             AlterTableOperation::ReplicaIdentity { .. } => Ok(()),
             AlterTableOperation::SetTblProperties { .. } => match alter_table::own(operation)? {
                 Some(own) => self.alter_own(desc, &own),

@@ -205,7 +205,7 @@ impl<E: Engine> Session<E> {
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let name = self.constraint_name(desc, name, &parts, "check")?;
         let oid = self.state.shared.new_oid();
-        desc.checks.push(CheckDesc { oid, name, expression });
+        desc.checks.push(CheckDesc { oid, name, expression, validated: true });
         Ok(())
     }
 
@@ -354,22 +354,22 @@ impl<E: Engine> Session<E> {
             full: key.match_kind == Some(ConstraintReferenceMatchKind::Full),
             deferrable: deferred || traits.is_some_and(|t| t.deferrable == Some(true)),
             deferred,
+            validated: true,
         });
         Ok(())
     }
 
-    /// Checks that all rows fulfil the constraints of these numbers.
+    /// Checks that all rows fulfil those of the constraints of these numbers that all rows are known to fulfil.
     pub(super) fn validate(&mut self, oid: u32, checks: &[usize], keys: &[usize]) -> Result<()> {
         let table = self.table(oid)?;
         let mut conditions = Vec::new();
-        for &number in checks {
-            let check = &table.desc.checks[number];
+        for check in checks.iter().map(|&number| &table.desc.checks[number]).filter(|check| check.validated) {
             let ast = scaledb_parse::expression(&check.expression)?;
             let condition = self.bind_kept_over(&table, |binder| binder.condition(&ast, "CHECK"))?;
             conditions.push((check.name.clone(), condition));
         }
         let mut foreign = Vec::new();
-        for &number in keys {
+        for &number in keys.iter().filter(|&&number| table.desc.foreign_keys[number].validated) {
             foreign.push(self.state.foreign_key(&table, number)?);
         }
         if conditions.is_empty() && foreign.is_empty() {

@@ -104,7 +104,8 @@ impl<E: Engine> Session<E> {
                 let oid = self.state.shared.new_oid();
                 comments.push((commented(About::Constraint(check.oid)), About::Constraint(oid)));
                 let (name, expression) = (check.name.clone(), check.expression.clone());
-                desc.checks.push(CheckDesc { oid, name, expression });
+                // no row is there that might not fulfil it
+                desc.checks.push(CheckDesc { oid, name, expression, validated: true });
             }
         }
         if like.includes(Part::Indexes) {

@@ -51,7 +51,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             let row = constraint(catalog, table, check.oid, &check.name, b'c');
             let columns = mentioned(table, &check.expression);
             let row = if columns.is_empty() { row } else { row.set("conkey", int2s(columns.into_iter())) };
-            rows.push(row.text("conbin", &check.expression));
+            rows.push(row.text("conbin", &check.expression).flag("convalidated", check.validated));
         }
         for trigger in &table.triggers {
             let Some(desc) = &trigger.constraint else { continue };
@@ -71,6 +71,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .oid("conindid", index.unwrap_or(0))
                     .flag("condeferrable", key.deferrable)
                     .flag("condeferred", key.deferred)
+                    .flag("convalidated", key.validated)
                     .oid("confrelid", key.table)
                     .letter("confupdtype", action(key.on_update))
                     .letter("confdeltype", action(key.on_delete))

@@ -24,6 +24,9 @@ impl<E: Engine> Session<E> {
         constraint: &TableConstraint,
         not_valid: bool,
     ) -> Result<()> {
+        if not_valid {
+            check_may_be_not_valid(constraint)?;
+        }
         match constraint {
             TableConstraint::PrimaryKeyUsingIndex(using) => {
                 return self.constraint_using_index(table, desc, using, true);
@@ -50,14 +53,13 @@ impl<E: Engine> Session<E> {
             _ => {
                 let (all_checks, all_keys) = (desc.checks.len(), desc.foreign_keys.len());
                 let referred: Vec<u32> = desc.foreign_keys[keys..].iter().map(|key| key.table).collect();
+                desc.checks[checks..].iter_mut().for_each(|check| check.validated = !not_valid);
+                desc.foreign_keys[keys..].iter_mut().for_each(|key| key.validated = !not_valid);
                 self.put(Relation::Table(Arc::new(desc)))?;
                 for to in referred.into_iter().filter(|&to| to != oid) {
                     self.renew(to)?;
                 }
                 self.transaction.touch(&[(oid, table.info.id)], 0);
-                if not_valid {
-                    return Ok(());
-                }
                 let numbers = |from: usize, to: usize| (from..to).collect::<Vec<usize>>();
                 self.validate(oid, &numbers(checks, all_checks), &numbers(keys, all_keys))
             }
@@ -107,8 +109,8 @@ impl<E: Engine> Session<E> {
         self.rebuild(table, desc, Self::identity(table))
     }
 
-    /// VALIDATE CONSTRAINT: which constraints all rows are known to fulfil is not kept, so they are looked at.
-    pub(super) fn validate_named(&mut self, desc: &TableDesc, name: &str) -> Result<()> {
+    /// VALIDATE CONSTRAINT.
+    pub(super) fn validate_named(&mut self, mut desc: TableDesc, name: &str) -> Result<()> {
         let check = desc.checks.iter().position(|check| check.name == name);
         let key = desc.foreign_keys.iter().position(|key| key.name == name);
         if check.is_none() && key.is_none() {
@@ -120,9 +122,16 @@ impl<E: Engine> Session<E> {
                 );
                 return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
             }
-            return Err(no_constraint(desc, name));
+            return Err(no_constraint(&desc, name));
         }
-        self.validate(desc.oid, check.as_slice(), key.as_slice())
+        let of_check = check.map(|at| &mut desc.checks[at].validated);
+        let validated = of_check.or(key.map(|at| &mut desc.foreign_keys[at].validated));
+        if validated.is_none_or(|validated| std::mem::replace(validated, true)) {
+            return Ok(());
+        }
+        let oid = desc.oid;
+        self.put(Relation::Table(Arc::new(desc)))?;
+        self.validate(oid, check.as_slice(), key.as_slice())
     }
 
     /// DROP CONSTRAINT.
@@ -192,4 +201,15 @@ impl<E: Engine> Session<E> {
 pub(super) fn no_constraint(desc: &TableDesc, name: &str) -> SqlError {
     let what = format!("constraint \"{name}\" of relation \"{}\" does not exist", desc.name);
     SqlError::new(SqlState::UNDEFINED_OBJECT, what)
+}
+
+/// Refuses NOT VALID for constraints that are kept by an index: they hold for all of its rows.
+fn check_may_be_not_valid(constraint: &TableConstraint) -> Result<()> {
+    let kind = match constraint {
+        TableConstraint::PrimaryKey(_) | TableConstraint::PrimaryKeyUsingIndex(_) => "PRIMARY KEY",
+        TableConstraint::Unique(_) | TableConstraint::UniqueUsingIndex(_) => "UNIQUE",
+        TableConstraint::Check(check) if exclusion_of(&check.expr).is_some() => "EXCLUDE",
+        _ => return Ok(()),
+    };
+    Err(SqlError::unsupported(format!("{kind} constraints cannot be marked NOT VALID")))
 }
