@@ -558,6 +558,74 @@ fn no_client_hears_of_hot_rows<E: Engine>(db: Database<E>) {
     assert_eq!(failed, 0);
 }
 
+/// Memory that runs out at any allocation while a block is run again, once or from there on: it commits, or fails as a
+/// whole, and the database goes on.
+fn fails_as_a_whole<E: Engine>(db: &Database<E>, fail: impl Fn(u64, u64), stop: impl Fn() -> bool) {
+    let [mut a, mut b] = filled(db);
+    let mut counts = [0, 0];
+    for fails in [1, u64::MAX] {
+        let mut after = 0;
+        loop {
+            let (before, logged) = (text(&mut b, "select n from t where id = 1"), count(&mut b));
+            ok(&mut a, "begin");
+            ok(&mut a, HOT);
+            ok(&mut a, "savepoint s");
+            ok(&mut a, "insert into log (what, n) select repeat('x', 3000), i from generate_series(1, 40) i");
+            ok(&mut a, "update t set n = n + 1 where id in (2, 3)");
+            ok(&mut b, HOT);
+            fail(after, fails);
+            let committed = run(&mut a, "commit");
+            let failed = stop();
+            let (of_block, rows) = match committed {
+                Ok(_) => (1, 40),
+                Err(error) => {
+                    assert!(failed, "{error:?}");
+                    let code = error.code();
+                    assert!(["53200", "40001"].contains(&code.as_str()), "{error:?}");
+                    (0, 0)
+                }
+            };
+            counts[of_block] += 1;
+            let now = text(&mut b, "select n from t where id = 1");
+            let number = |text: &str| text.parse::<i64>().unwrap();
+            assert_eq!(number(&now), number(&before) + 1 + of_block as i64, "{fails} after {after}");
+            assert_eq!(count(&mut b), logged + rows, "{fails} after {after}");
+            // the session that has met it goes on, too
+            ok(&mut a, "update t set n = 0 where id < 4; delete from log where n < 0");
+            if !failed {
+                break;
+            }
+            after += 1;
+        }
+        assert!(after > 5, "{after} allocations");
+    }
+    assert!(counts[0] > 5 && counts[1] >= 2, "{counts:?}");
+}
+
+fn count<E: Engine>(session: &mut Session<E>) -> usize {
+    text(session, "select count(*) from log").parse().unwrap()
+}
+
+#[test]
+fn memory_runs_out_in_a_repeated_block_on_acc() {
+    let db = crate::common::acc();
+    fails_as_a_whole(
+        &db,
+        |after, fails| db.engine().memory().fail_allocations(after, fails),
+        || db.engine().memory().stop_failing(),
+    );
+}
+
+#[test]
+fn memory_runs_out_in_a_repeated_block_on_cicada() {
+    let db = crate::common::cicada();
+    fails_as_a_whole(
+        &db,
+        |after, fails| db.engine().memory().fail_allocations(after, fails),
+        || db.engine().memory().stop_failing(),
+    );
+}
+
 on_each_engine! {
     blind_writes_to_one_row_commit,
     a_block_whose_client_would_see_something_else_fails,
