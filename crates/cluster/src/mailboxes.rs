@@ -72,7 +72,8 @@ impl Mailboxes {
 /// The transaction of an answer.
 fn transaction_of(answer: &Answer<Rows>) -> TxnId {
     match answer {
-        Answer::Read(txn, ..)
+        Answer::Begun(txn, _)
+        | Answer::Read(txn, ..)
         | Answer::Scan(txn, ..)
         | Answer::Fetched(txn)
         | Answer::Checked(txn, _)

@@ -55,7 +55,7 @@ impl Packet {
                     let rows = rows.iter().map(|(key, value)| SMALL + key.bytes.len() + value.0.len());
                     rows.sum::<usize>() + seen.len() * SMALL
                 }
-                Body::Fetch(_, _, wanted) => {
+                Body::Fetch(_, _, wanted, _) => {
                     wanted.keys.iter().map(|key| SMALL + key.bytes.len()).sum::<usize>()
                         + wanted.ranges.len() * SMALL
                 }
@@ -68,7 +68,7 @@ impl Packet {
                     });
                     keys.sum::<usize>() + ranges.sum::<usize>()
                 }
-                Body::Read(_, key) => key.bytes.len(),
+                Body::Read(_, key, _) => key.bytes.len(),
                 _ => SMALL,
             }
     }

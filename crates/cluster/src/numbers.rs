@@ -67,7 +67,7 @@ impl Counters {
     /// Counts an answer. Whether it is the last of its transaction.
     pub(crate) fn count(&self, answer: &Answer<Rows>) -> bool {
         let (counter, last) = match answer {
-            Answer::Read(..) | Answer::Scan(..) | Answer::Fetched(_) => return false,
+            Answer::Begun(..) | Answer::Read(..) | Answer::Scan(..) | Answer::Fetched(_) => return false,
             Answer::Checked(..) | Answer::Confirmed(..) => return false,
             Answer::Decided(..) => (&self.decided, false),
             Answer::Committed(_) => (&self.committed, true),

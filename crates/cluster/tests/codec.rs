@@ -33,10 +33,16 @@ fn messages() -> Vec<Message<Rows>> {
     let before = Some(Version { value: None, ..now.clone() });
     let copied = Copied { key: key(8), now, rts: Time(5), before, gap: (Time(1), Time(2)) };
     let bodies = vec![
-        Body::Read(txn, key(0)),
+        Body::Read(txn, key(0), Some(Epoch(7))),
+        Body::TooOld(txn),
         Body::ReadReply(txn, key(1), Some(value.clone()), seen.clone()),
-        Body::Scan(txn, PartitionId(1), range.clone()),
-        Body::Fetch(txn, 5, Wanted { keys: vec![key(1); 3], ranges: vec![(PartitionId(2), range.clone())] }),
+        Body::Scan(txn, PartitionId(1), range.clone(), None),
+        Body::Fetch(
+            txn,
+            5,
+            Wanted { keys: vec![key(1); 3], ranges: vec![(PartitionId(2), range.clone())] },
+            Some(Epoch(u64::MAX)),
+        ),
         Body::FetchReply(
             txn,
             5,
@@ -77,8 +83,8 @@ fn messages() -> Vec<Message<Rows>> {
         Body::Copy(PartitionId(3), Some(key(8))),
         Body::Chunk(PartitionId(3), None, vec![copied; 3], Some((Time(1), Time(2)))),
         Body::Close,
-        Body::Prepared(Time(300), Lacks { records: true, announcements: false }),
-        Body::Whole(Time(300), [NodeId(1), NodeId(2)].into_iter().collect(), false),
+        Body::Prepared(Time(300), Lacks { records: true, announcements: false }, Some(Epoch(2))),
+        Body::Whole(Time(300), [NodeId(1), NodeId(2)].into_iter().collect(), false, None),
         Body::WholeAck,
         Body::Committed,
         Body::Fence(Arc::new(View::first(5, 100, 2))),

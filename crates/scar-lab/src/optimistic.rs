@@ -86,7 +86,11 @@ impl Optimistic {
                     out.ended.push((client, Ended::Aborted));
                 }
             }
-            Answer::Committed(_) | Answer::Scan(..) | Answer::Checked(..) | Answer::Confirmed(..) => {}
+            Answer::Begun(..)
+            | Answer::Committed(_)
+            | Answer::Scan(..)
+            | Answer::Checked(..)
+            | Answer::Confirmed(..) => {}
         }
     }
 

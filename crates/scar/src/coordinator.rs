@@ -1,7 +1,7 @@
 //! What a client asks for, and what becomes of its reads.
 
 use super::data::Data;
-use super::ids::{Epoch, PartitionId, TxnId};
+use super::ids::{PartitionId, TxnId};
 use super::message::{Answer, Body, Out, Why};
 use super::node::{MAX_OPERATIONS, Node, Refused, Stage};
 use super::range::Range;
@@ -14,7 +14,7 @@ impl<R: Rules, D: Data> Node<R, D> {
     /// Reads a key: at this node's replica, or else at the primary. The answer comes in `out`, at once or later.
     ///
     /// # Errors
-    /// It is not the client's turn, or a snapshot asks for what this node does not keep.
+    /// It is not the client's turn.
     pub fn read(&mut self, txn: TxnId, key: D::Key, out: &mut Out<D>) -> Result<(), Refused> {
         self.see_own_session(txn);
         let transaction = self.client_turn(txn)?;
@@ -38,7 +38,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             self.note_read(txn, key, value, seen, out);
             return Ok(());
         }
-        self.ask(txn, partition, Question::Key(key.clone()), Body::Read(txn, key), out)
+        self.ask(txn, partition, Question::Key(key.clone()), Body::Read(txn, key, None), out)
     }
 
     /// Reads a range of a partition. The transaction's own writes are not in it. It depends on what it hands out, and
@@ -46,7 +46,7 @@ impl<R: Rules, D: Data> Node<R, D> {
     /// there. The answer comes in `out`, at once or later.
     ///
     /// # Errors
-    /// It is not the client's turn, it is a snapshot, or there is no such partition.
+    /// It is not the client's turn, or there is no such partition.
     pub fn scan(
         &mut self,
         txn: TxnId,
@@ -54,9 +54,10 @@ impl<R: Rules, D: Data> Node<R, D> {
         range: Range<D::Key>,
         out: &mut Out<D>,
     ) -> Result<(), Refused> {
+        self.see_own_session(txn);
         let transaction = self.client_turn(txn)?;
         if transaction.kind == Kind::Snapshot {
-            return Err(Refused::Snapshot);
+            return self.scan_snapshot(txn, partition, range, out);
         }
         if let Some((rows, seen)) = transaction.fetched.take_range(partition, &range) {
             self.note_scan(txn, rows, seen, out);
@@ -69,7 +70,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             return Ok(());
         }
         let question = Question::Range(partition, range.clone());
-        self.ask(txn, partition, question, Body::Scan(txn, partition, range), out)
+        self.ask(txn, partition, question, Body::Scan(txn, partition, range, None), out)
     }
 
     /// Writes a key, none to delete it: at commit.
@@ -188,9 +189,9 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// Whether a client waits for the end of the epoch because of a check, without a commit.
+    /// Whether a client waits for the end of the epoch without a commit: because of a check, or to begin a snapshot.
     pub fn has_checks(&self) -> bool {
-        !self.confirms.is_empty() || !self.checks.is_empty()
+        !self.confirms.is_empty() || !self.checks.is_empty() || !self.begins.is_empty()
     }
 
     /// Commits. The answer comes in `out`, when the epoch has committed.
@@ -217,6 +218,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         let transaction = self.transactions.get(&txn).ok_or(Refused::NoTransaction)?;
         match transaction.phase {
             Phase::Open
+            | Phase::ToBegin
             | Phase::Reading(_)
             | Phase::Fetching { .. }
             | Phase::ToCheck
@@ -240,7 +242,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         if transaction.phase == Phase::Open { Ok(transaction) } else { Err(Refused::NoTransaction) }
     }
 
-    fn ask(
+    pub(crate) fn ask(
         &mut self,
         txn: TxnId,
         partition: PartitionId,
@@ -266,6 +268,10 @@ impl<R: Rules, D: Data> Node<R, D> {
     ) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         transaction.phase = Phase::Open;
+        if transaction.kind == Kind::Snapshot {
+            out.answers.push(Answer::Read(txn, key, value));
+            return;
+        }
         if transaction.reads.len() >= MAX_OPERATIONS {
             return self.finish(txn, Answer::Aborted(txn, Why::TooLarge, None), out);
         }
@@ -284,53 +290,15 @@ impl<R: Rules, D: Data> Node<R, D> {
     ) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         transaction.phase = Phase::Open;
+        if transaction.kind == Kind::Snapshot {
+            out.answers.push(Answer::Scan(txn, rows));
+            return;
+        }
         if transaction.reads.len() + seen.len() > MAX_OPERATIONS {
             return self.finish(txn, Answer::Aborted(txn, Why::TooLarge, None), out);
         }
         transaction.reads.extend(seen);
         out.answers.push(Answer::Scan(txn, rows));
-    }
-
-    /// A snapshot must see the earlier commits of its session. If one of them is of the running epoch, the transaction
-    /// reads current versions instead, and is validated.
-    fn see_own_session(&mut self, txn: TxnId) {
-        if !self.rules.on(Rule::SessionOrder) {
-            return;
-        }
-        let epoch = self.epoch;
-        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
-        let Some(session) = self.sessions.get(&transaction.session) else { return };
-        let first = transaction.kind == Kind::Snapshot && transaction.epoch == Epoch(0);
-        if first && (session.epoch >= epoch || !session.queue.is_empty()) {
-            transaction.kind = Kind::Serializable;
-        }
-    }
-
-    /// A snapshot reads the state at the end of the epoch before the one in which it began. As long as this node is not
-    /// prepared, its epoch is the successor of the newest epoch that can have committed anywhere.
-    fn read_snapshot(&mut self, txn: TxnId, key: D::Key, out: &mut Out<D>) -> Result<(), Refused> {
-        let partition = self.view.partition::<D>(&key);
-        let may_begin = matches!(self.stage, Stage::Open | Stage::Closing)
-            || !self.rules.on(Rule::SnapshotBeforePrepared);
-        let now = self.epoch;
-        let Some(replica) = self.replicas.get(&partition).filter(|replica| replica.copying.is_none()) else {
-            return Err(Refused::Snapshot);
-        };
-        let Some(transaction) = self.transactions.get_mut(&txn) else { return Ok(()) };
-        if transaction.epoch == Epoch(0) {
-            if !may_begin {
-                self.finish(txn, Answer::Aborted(txn, Why::SnapshotTooOld, None), out);
-                return Ok(());
-            }
-            transaction.epoch = now;
-        }
-        // the next epoch removes tombstones that the snapshot needs, and its writes replace the versions
-        let current = transaction.epoch == now || !self.rules.on(Rule::SnapshotEndsWithEpoch);
-        match replica.at(&key, Epoch(transaction.epoch.0.saturating_sub(1))) {
-            Some(value) if current => out.answers.push(Answer::Read(txn, key, value)),
-            _ => self.finish(txn, Answer::Aborted(txn, Why::SnapshotTooOld, None), out),
-        }
-        Ok(())
     }
 }
 

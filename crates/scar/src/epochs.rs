@@ -28,6 +28,7 @@ pub(crate) struct Leading {
     pub(crate) largest: Time,
     pub(crate) full: NodeSet,
     pub(crate) deaf: bool,
+    pub(crate) oldest: Option<Epoch>,
     pub(crate) know: NodeSet,
     pub(crate) reports: BTreeMap<NodeId, Report>,
     pub(crate) incomplete: NodeSet,
@@ -61,7 +62,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         if self.stage == Stage::Closing && !self.transactions.values().any(|t| t.in_flight()) {
             self.stage = Stage::Prepared;
             let lacks = Lacks { records: self.is_full(), announcements: self.deaf };
-            self.send(self.view.leader, Body::Prepared(self.largest, lacks), out);
+            let oldest = self.oldest_snapshot();
+            self.send(self.view.leader, Body::Prepared(self.largest, lacks, oldest), out);
         }
     }
 
@@ -69,7 +71,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         &mut self,
         from: NodeId,
         epoch: Epoch,
-        (largest, lacks): (Time, Lacks),
+        (largest, lacks, oldest): (Time, Lacks, Option<Epoch>),
         out: &mut Out<D>,
     ) {
         if !self.leads() || epoch != self.epoch || self.leading.prepared.has(from) {
@@ -78,6 +80,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.leading.prepared = self.leading.prepared.with(from);
         self.leading.largest = self.leading.largest.max(largest);
         self.leading.deaf |= lacks.announcements;
+        self.leading.oldest = self.leading.oldest.into_iter().chain(oldest).min();
         if lacks.records {
             self.leading.full = self.leading.full.with(from);
         }
@@ -85,8 +88,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         if self.rules.on(Rule::TellWhole) {
-            let Leading { largest, full, deaf, .. } = self.leading;
-            self.send_all(&Body::Whole(largest, full, deaf), out);
+            let Leading { largest, full, deaf, oldest, .. } = self.leading;
+            self.send_all(&Body::Whole(largest, full, deaf, oldest), out);
         }
         if !self.rules.on(Rule::TellWhole) || !self.rules.on(Rule::Quorum) {
             self.send_all(&Body::Committed, out);
@@ -97,14 +100,14 @@ impl<R: Rules, D: Data> Node<R, D> {
         &mut self,
         from: NodeId,
         epoch: Epoch,
-        (floor, full, deaf): (Time, NodeSet, bool),
+        (floor, full, deaf, oldest): (Time, NodeSet, bool, Option<Epoch>),
         out: &mut Out<D>,
     ) {
         if from == self.view.leader && epoch == self.epoch && self.stage == Stage::Prepared {
             self.stage = Stage::Whole;
             self.whole = epoch;
             self.floor = self.floor.max(floor);
-            (self.full, self.is_anyone_deaf) = (full, deaf);
+            (self.full, self.is_anyone_deaf, self.oldest) = (full, deaf, oldest);
             self.write_down(Entry::Whole(epoch, self.floor), out);
             self.tell_when_on_disk(Rule::AckWhenOnDisk, out);
         }
@@ -135,6 +138,7 @@ impl<R: Rules, D: Data> Node<R, D> {
     pub(crate) fn commit_epoch(&mut self, out: &mut Out<D>) {
         self.base = self.epoch;
         self.committed = self.base;
+        self.drop_versions();
         self.whole = self.whole.max(self.base);
         self.epoch = self.epoch.next();
         self.stage = Stage::Open;
@@ -146,6 +150,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             }
         }
         self.clean();
+        self.limit_versions();
         self.write_down(Entry::Committed(self.base), out);
         self.begin_walk(out);
         for txn in self.decided_until(self.base) {
@@ -153,6 +158,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
         self.announce(out);
         self.confirm_checks(out);
+        self.begin_snapshots(out);
         if self.copy_waits && !self.is_full() {
             self.go_on_copying(out);
         }

@@ -11,11 +11,11 @@
 //! requested when it is read.
 
 use super::data::Data;
-use super::ids::{NodeId, NodeSet, PartitionId, TxnId};
+use super::ids::{Epoch, NodeId, NodeSet, PartitionId, TxnId};
 use super::message::{Answer, Body, Out};
 use super::node::{Node, Refused};
 use super::range::Range;
-use super::replica::{Scanned, Seen};
+use super::replica::{Replica, Scanned, Seen};
 use super::rules::Rules;
 use super::transaction::{Kind, Phase};
 use serde::{Deserialize, Serialize};
@@ -122,12 +122,16 @@ impl<R: Rules, D: Data> Node<R, D> {
     /// # Errors
     /// It is not the client's turn.
     pub fn fetch(&mut self, txn: TxnId, wanted: Wanted<D::Key>, out: &mut Out<D>) -> Result<(), Refused> {
+        self.see_own_session(txn);
+        self.client_turn(txn)?.fetched.make_room();
+        let at = match self.transactions.get(&txn).map(|transaction| transaction.kind) {
+            Some(Kind::Snapshot) => match self.epoch_of_snapshot(txn, out) {
+                None => return Ok(()),
+                epoch => epoch,
+            },
+            _ => None,
+        };
         let transaction = self.client_turn(txn)?;
-        transaction.fetched.make_room();
-        if transaction.kind == Kind::Snapshot {
-            out.answers.push(Answer::Fetched(txn));
-            return Ok(());
-        }
         let (writes, values) = (&transaction.writes, &transaction.values);
         let known = |key: &D::Key| writes.contains_key(key) || values.contains_key(key);
         let keys: Vec<D::Key> = wanted.keys.into_iter().take(MAX_FETCHED).filter(|key| !known(key)).collect();
@@ -152,7 +156,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         let number = transaction.fetched.number;
         transaction.phase = Phase::Fetching { awaited: questions.keys().copied().collect::<NodeSet>() };
         for (primary, wanted) in questions {
-            self.send(primary, Body::Fetch(txn, number, wanted), out);
+            self.send(primary, Body::Fetch(txn, number, wanted, at), out);
         }
         Ok(())
     }
@@ -168,11 +172,16 @@ impl<R: Rules, D: Data> Node<R, D> {
     pub(crate) fn serve_fetch(
         &self,
         from: NodeId,
-        txn: TxnId,
-        number: u32,
+        (txn, number): (TxnId, u32),
         wanted: Wanted<D::Key>,
+        at: Option<Epoch>,
         out: &mut Out<D>,
     ) {
+        // what is no longer kept is left out: the transaction hears of it when it reads that
+        let readable = |partition: PartitionId| {
+            let kept = |replica: &&Replica<D>| at.is_none_or(|epoch| replica.keeps(self.rules, epoch));
+            self.readable(partition).filter(kept)
+        };
         self.look_ahead(wanted.keys.iter().take(MAX_FETCHED));
         let mut brought = Brought::default();
         let mut bytes = 0;
@@ -181,8 +190,9 @@ impl<R: Rules, D: Data> Node<R, D> {
             if bytes >= FETCH_BYTES {
                 break;
             }
-            if let Some(replica) = self.readable(partition) {
-                let (value, seen) = replica.read(partition, &key, self.epoch);
+            if let Some(replica) = readable(partition) {
+                let (now, seen) = replica.read(partition, &key, self.epoch);
+                let value = at.map_or(now, |epoch| replica.at(self.rules, &key, epoch));
                 bytes += D::bytes(&key, value.as_ref());
                 brought.keys.push((key, value, seen));
             }
@@ -191,8 +201,11 @@ impl<R: Rules, D: Data> Node<R, D> {
             if bytes >= FETCH_BYTES {
                 break;
             }
-            if let Some(replica) = self.readable(partition) {
-                let (rows, seen) = replica.scan(partition, &range, self.epoch);
+            if let Some(replica) = readable(partition) {
+                let (rows, seen) = match at {
+                    None => replica.scan(partition, &range, self.epoch),
+                    Some(epoch) => (replica.rows_at(self.rules, &range, epoch), Vec::new()),
+                };
                 bytes += rows.iter().map(|(key, value)| D::bytes(key, Some(value))).sum::<usize>();
                 brought.ranges.push((partition, range, rows, seen));
             }

@@ -30,7 +30,9 @@ mod records;
 mod replica;
 mod rules;
 mod serve;
+mod snapshots;
 mod transaction;
+mod versions;
 mod view;
 mod views;
 

@@ -36,16 +36,19 @@ pub struct Message<D: Data> {
     deserialize = "D::Key: Deserialize<'de>, D::Value: Deserialize<'de>"
 ))]
 pub enum Body<D: Data> {
-    /// Coordinator to primary: what is under the key?
-    Read(TxnId, D::Key),
+    /// Coordinator to primary: what is under the key? Now, or at the end of an epoch: a snapshot asks.
+    Read(TxnId, D::Key, Option<Epoch>),
     /// The answer.
     ReadReply(TxnId, D::Key, Option<D::Value>, Seen<D::Key>),
-    /// Coordinator to primary: what is in the range?
-    Scan(TxnId, PartitionId, Range<D::Key>),
+    /// Coordinator to primary: what is in the range? Now, or at the end of an epoch.
+    Scan(TxnId, PartitionId, Range<D::Key>, Option<Epoch>),
     /// The answer: what was asked, rows, and all that they depend on.
     ScanReply(TxnId, PartitionId, Range<D::Key>, Vec<(D::Key, D::Value)>, Vec<Seen<D::Key>>),
-    /// Coordinator to primary: what is under these keys and in these ranges? The number is the question's.
-    Fetch(TxnId, u32, Wanted<D::Key>),
+    /// Coordinator to primary: what is under these keys and in these ranges? The number is the question's. Now, or at
+    /// the end of an epoch.
+    Fetch(TxnId, u32, Wanted<D::Key>, Option<Epoch>),
+    /// Primary to coordinator: versions of that epoch are no longer kept.
+    TooOld(TxnId),
     /// The answer: of what was asked, as much as there is room for.
     FetchReply(TxnId, u32, Brought<D::Key, D::Value>),
     /// Coordinator to primary: lock these keys, and is what was read still so? The number is the claim's.
@@ -68,11 +71,12 @@ pub enum Body<D: Data> {
 
     /// Leader to members: the barrier of the epoch.
     Close,
-    /// Member to leader: nothing of the epoch is in flight; the largest time used, and what it has no room for.
-    Prepared(Time, Lacks),
-    /// Leader to members: all are prepared; the largest time that anyone has used, whose memory is full, and whether
-    /// somebody has no room for announcements.
-    Whole(Time, NodeSet, bool),
+    /// Member to leader: nothing of the epoch is in flight; the largest time used, what it has no room for, and which
+    /// epoch its oldest snapshot reads, if it has one.
+    Prepared(Time, Lacks, Option<Epoch>),
+    /// Leader to members: all are prepared; the largest time that anyone has used, whose memory is full, whether
+    /// somebody has no room for announcements, and which epoch the oldest snapshot reads.
+    Whole(Time, NodeSet, bool, Option<Epoch>),
     /// Member to leader: acknowledges that the epoch is whole.
     WholeAck,
     /// Leader to members: the epoch has committed.
@@ -170,6 +174,8 @@ pub enum Answer<D: Data> {
     Read(TxnId, D::Key, Option<D::Value>),
     /// The answer of a scan.
     Scan(TxnId, Vec<(D::Key, D::Value)>),
+    /// The snapshot has begun: it reads the state at the end of this epoch.
+    Begun(TxnId, Epoch),
     /// What was to be fetched is there, or as much of it as primaries have sent at once.
     Fetched(TxnId),
     /// Whether all that the transaction has read by now is of one state of the running epoch. It goes on in both cases.
@@ -195,7 +201,7 @@ pub enum Why {
     Changed,
     /// The members have changed.
     View,
-    /// The snapshot is gone.
+    /// What the snapshot would read is no longer kept.
     SnapshotTooOld,
     /// It has asked for too much.
     TooLarge,

@@ -50,7 +50,7 @@ pub enum Refused {
     TooMany,
     /// The view is changing.
     View,
-    /// A snapshot only reads, and only what this node keeps.
+    /// A snapshot only reads.
     Snapshot,
     /// There is no such partition.
     NoPartition,
@@ -139,6 +139,10 @@ pub struct Node<R, D: Data> {
     pub(crate) checks: Vec<TxnId>,
     /// Checks that wait for their epoch to commit.
     pub(crate) confirms: Vec<TxnId>,
+    /// Snapshots that begin with the next epoch.
+    pub(crate) begins: Vec<TxnId>,
+    /// The epoch that the cluster's oldest snapshot reads, as the leader has said of the running epoch.
+    pub(crate) oldest: Option<Epoch>,
     /// Epochs that changes of view have undone or skipped: those between the two numbers of each pair.
     pub(crate) undone: Vec<(Epoch, Epoch)>,
     /// Transactions that a change of view has committed: answered when all members have installed it.
@@ -191,7 +195,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             whole: Epoch(0),
             floor: Time(0),
             largest: Time(0),
-            replicas: kept.map(|partition| (partition, Replica::default())).collect(),
+            replicas: kept.map(|partition| (partition, Replica::of_first_view())).collect(),
             transactions: BTreeMap::new(),
             sessions: BTreeMap::new(),
             next: 1,
@@ -202,6 +206,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             isolation: Isolation::default(),
             checks: Vec::new(),
             confirms: Vec::new(),
+            begins: Vec::new(),
+            oldest: None,
             undone: Vec::new(),
             held: Vec::new(),
             announcements: BTreeMap::new(),
@@ -482,9 +488,10 @@ impl<R: Rules, D: Data> Node<R, D> {
     fn handle_of_epoch(&mut self, from: NodeId, epoch: Epoch, body: Body<D>, out: &mut Out<D>) {
         let late = epoch < self.epoch && self.rules.on(Rule::DropOldViews);
         match body {
-            Body::Read(txn, key) => self.serve_read(from, txn, key, out),
-            Body::Scan(txn, partition, range) => self.serve_scan(from, txn, partition, range, out),
-            Body::Fetch(txn, number, wanted) => self.serve_fetch(from, txn, number, wanted, out),
+            Body::Read(txn, key, at) => self.serve_read(from, txn, key, at, out),
+            Body::Scan(txn, partition, range, at) => self.serve_scan(from, txn, (partition, range), at, out),
+            Body::Fetch(txn, number, wanted, at) => self.serve_fetch(from, (txn, number), wanted, at, out),
+            Body::TooOld(txn) => self.snapshot_too_old(txn, out),
             Body::FetchReply(txn, number, brought) => self.fetch_done(from, txn, number, brought, out),
             Body::Copy(partition, after) => self.serve_copy(from, partition, after, out),
             Body::Chunk(partition, after, records, end) => {
@@ -503,8 +510,12 @@ impl<R: Rules, D: Data> Node<R, D> {
             Body::WriteAck(acks) => self.writes_done(from, acks, out),
             Body::Unlock(txn, keys) => self.serve_unlock(txn, keys),
             Body::Close => self.close(from, epoch, out),
-            Body::Prepared(largest, lacks) => self.member_prepared(from, epoch, (largest, lacks), out),
-            Body::Whole(floor, full, deaf) => self.know_whole(from, epoch, (floor, full, deaf), out),
+            Body::Prepared(largest, lacks, oldest) => {
+                self.member_prepared(from, epoch, (largest, lacks, oldest), out);
+            }
+            Body::Whole(floor, full, deaf, oldest) => {
+                self.know_whole(from, epoch, (floor, full, deaf, oldest), out);
+            }
             Body::WholeAck => self.member_knows(from, epoch, out),
             Body::Committed => self.know_committed(from, epoch, out),
             Body::Fence(_) | Body::Report(..) | Body::Install(..) | Body::Installed | Body::Go => {}

@@ -3,7 +3,7 @@
 //! ```text
 //!   record k   [wts, rts]   was written at wts; at the primary: nothing will be written at or before rts
 //!   gap (l, k) [wts, rts]   no key lies between l and k, at any of these times
-//!   kept       the version of the last committed epoch, while there is a newer one
+//!   before     the version of the last committed epoch, while there is a newer one; older ones: `versions`
 //! ```
 //!
 //! A key that comes *splits* its gap, and both halves keep their times: each is still empty at those. So a split says
@@ -17,7 +17,9 @@ use super::node::MAX_OPERATIONS;
 use super::range::Range;
 use super::records::Records;
 use super::rules::{Rule, Rules};
+use super::versions::Versions;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
@@ -115,11 +117,18 @@ pub(crate) struct Replica<D: Data> {
     bare: BTreeSet<D::Key>,
     /// The bytes of all records.
     bytes: usize,
+    /// Older versions, for snapshots.
+    versions: Versions<D>,
 }
 
 impl<D: Data> Record<D> {
     pub(super) fn new(now: Version<D::Value>, rts: Time, gap: Gap<D::Key>) -> Self {
         Self { now, rts, before: None, lock: None, gap }
+    }
+
+    /// The newest of its versions that is not later than an epoch.
+    pub(super) fn at(&self, epoch: Epoch) -> Option<&Version<D::Value>> {
+        std::iter::once(&self.now).chain(&self.before).find(|version| version.epoch <= epoch)
     }
 
     fn weigh(&self, key: &D::Key) -> usize {
@@ -140,6 +149,7 @@ impl<D: Data> Default for Replica<D> {
             locked: BTreeSet::new(),
             bare: BTreeSet::new(),
             bytes: 0,
+            versions: Versions::default(),
         }
     }
 }
@@ -165,9 +175,14 @@ impl<D: Data> Replica<D> {
         Some(result)
     }
 
-    /// The bytes of its records.
+    /// The bytes of its records and of what is kept for snapshots.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes.saturating_add(self.versions.bytes())
+    }
+
+    /// The bytes of what is kept for snapshots.
+    pub(crate) fn bytes_of_versions(&self) -> usize {
+        self.versions.bytes()
     }
 
     /// Whether a key has a record.
@@ -289,13 +304,54 @@ impl<D: Data> Replica<D> {
         (rows, seen)
     }
 
-    /// The value at the end of an epoch; none inside if it is no longer kept.
-    pub(crate) fn at(&self, key: &D::Key, epoch: Epoch) -> Option<Option<D::Value>> {
-        let Some(record) = self.records.get(key) else { return Some(None) };
-        if record.now.epoch <= epoch {
-            return Some(record.now.value.clone());
+    /// Whether the end of an epoch can be read: all versions since are kept.
+    pub(crate) fn keeps(&self, rules: impl Rules, epoch: Epoch) -> bool {
+        epoch >= self.versions.from() || !rules.on(Rule::RefuseTooOld)
+    }
+
+    /// The value of a key at the end of an epoch.
+    ///
+    /// # Panics
+    /// In builds with assertions, of an epoch that is no longer kept.
+    pub(crate) fn at(&self, rules: impl Rules, key: &D::Key, epoch: Epoch) -> Option<D::Value> {
+        debug_assert!(self.keeps(rules, epoch), "versions since {:?} are kept", self.versions.from());
+        let in_record = self.records.get(key).and_then(|record| record.at(epoch));
+        let older = self.versions.at(key, epoch);
+        // what a lock has made in a record is of epoch 0, and hides nothing
+        let newer = |version: &&Version<D::Value>| older.is_none_or(|older| version.epoch > older.epoch);
+        in_record.filter(newer).or(older)?.value.clone()
+    }
+
+    /// The rows of a range at the end of an epoch.
+    pub(crate) fn rows_at(
+        &self,
+        rules: impl Rules,
+        range: &Range<D::Key>,
+        epoch: Epoch,
+    ) -> Vec<(D::Key, D::Value)> {
+        if range.is_empty() {
+            return Vec::new();
         }
-        record.before.as_ref().filter(|before| before.epoch <= epoch).map(|before| before.value.clone())
+        let bounds = || (range.low.as_ref(), range.high.as_ref());
+        let records = self.records.range(bounds()).map(|(key, _)| key);
+        let older = self.versions.keys(bounds());
+        let row = |key: &D::Key| self.at(rules, key, epoch).map(|value| (key.clone(), value));
+        let limit = range.limit as usize;
+        if range.backward {
+            merged(records.rev(), older.rev(), |a, b| b.cmp(a)).filter_map(row).take(limit).collect()
+        } else {
+            merged(records, older, Ord::cmp).filter_map(row).take(limit).collect()
+        }
+    }
+
+    /// Nobody reads the end of an epoch before this one any more.
+    pub(crate) fn drop_versions(&mut self, from: Epoch) {
+        self.versions.drop_before(from, &self.records);
+    }
+
+    /// No snapshot is left, and the next one reads the end of this epoch or of a later one.
+    pub(crate) fn restart_versions(&mut self, from: Epoch) {
+        self.versions.restart(from);
     }
 
     /// The times [wts, rts] of an item now; none if it is no longer there.
@@ -434,15 +490,23 @@ impl<D: Data> Replica<D> {
         let deleted = value.is_none();
         let upper = self.split(&key).map(|(_, upper)| upper);
         let had_lock = self.unlock(txn, &key);
-        self.edit(&key, |record| {
-            if had_lock || record.now.wts < cts || !rules.on(Rule::Thomas) {
-                let old = std::mem::replace(&mut record.now, Version { value, wts: cts, epoch });
-                record.rts = cts;
-                if old.epoch < epoch {
-                    record.before = Some(old);
-                }
+        let replaced = self.edit(&key, |record| {
+            if !had_lock && record.now.wts >= cts && rules.on(Rule::Thomas) {
+                return None;
             }
+            let old = std::mem::replace(&mut record.now, Version { value, wts: cts, epoch });
+            record.rts = cts;
+            if old.epoch >= epoch {
+                return None;
+            }
+            let since = old.epoch;
+            record.before.replace(old).map(|before| (before, since))
         });
+        if let Some((before, since)) = replaced.flatten()
+            && self.versions.needs(since)
+        {
+            self.versions.keep(&key, before);
+        }
         if !rules.on(Rule::SplitKeepsTimes)
             && let Some(record) = self.records.get_mut(&key)
         {
@@ -476,6 +540,9 @@ impl<D: Data> Replica<D> {
         self.bytes = self.bytes.saturating_sub(record.weigh(key));
         self.bare.remove(key);
         self.locked.remove(key);
+        if self.versions.needs(record.now.epoch) {
+            record.before.into_iter().chain([record.now.clone()]).for_each(|v| self.versions.keep(key, v));
+        }
         let promises = primary && rules.on(Rule::RemovalKeepsPromises);
         if let Some(gap) = self.gap_mut(upper.as_ref()) {
             let times = [gap.rts, record.rts, record.gap.rts];
@@ -566,6 +633,13 @@ impl<D: Data> Replica<D> {
         gaps
     }
 
+    /// One of a first view, whose rows are there before the first epoch.
+    pub(crate) fn of_first_view() -> Self {
+        let mut replica = Self::default();
+        replica.versions.restart(Epoch(0));
+        replica
+    }
+
     /// One that is to be copied.
     pub(crate) fn of_learner() -> Self {
         Self { copying: Some(Copying::Behind(None)), ..Self::default() }
@@ -589,4 +663,24 @@ impl<D: Data> Replica<D> {
     pub(crate) fn has_locks(&self) -> bool {
         !self.locked.is_empty()
     }
+}
+
+/// The items of two iterators that are in order, each once.
+fn merged<'a, K: 'a>(
+    one: impl Iterator<Item = &'a K>,
+    other: impl Iterator<Item = &'a K>,
+    order: impl Fn(&K, &K) -> Ordering,
+) -> impl Iterator<Item = &'a K> {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    std::iter::from_fn(move || {
+        let first = match (one.peek(), other.peek()) {
+            (Some(a), Some(b)) => order(a, b),
+            (_, None) => Ordering::Less,
+            (None, _) => Ordering::Greater,
+        };
+        if first == Ordering::Equal {
+            other.next();
+        }
+        if first == Ordering::Greater { other.next() } else { one.next() }
+    })
 }

@@ -77,8 +77,8 @@ pub enum Rule {
     SnapshotWaits,
     /// No snapshot begins while a node is prepared.
     SnapshotBeforePrepared,
-    /// A snapshot reads nothing after its epoch.
-    SnapshotEndsWithEpoch,
+    /// A replica refuses to read the end of an epoch of which it has dropped versions.
+    RefuseTooOld,
     /// A check asks the primaries for what its replicas do not know to be valid.
     CheckValidates,
     /// A check is confirmed only when the epoch in which it was valid has committed.
@@ -181,7 +181,7 @@ impl Rule {
         Self::Rebase,
         Self::SnapshotWaits,
         Self::SnapshotBeforePrepared,
-        Self::SnapshotEndsWithEpoch,
+        Self::RefuseTooOld,
         Self::CheckValidates,
         Self::CheckWaits,
         Self::LearnersGetWrites,
@@ -234,7 +234,7 @@ impl Rule {
         Self::Rebase,
         Self::SnapshotWaits,
         Self::SnapshotBeforePrepared,
-        Self::SnapshotEndsWithEpoch,
+        Self::RefuseTooOld,
         Self::CheckValidates,
         Self::CheckWaits,
     ];

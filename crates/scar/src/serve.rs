@@ -1,7 +1,7 @@
 //! Requests of coordinators: the primary's and the backup's side of a transaction.
 
 use super::data::Data;
-use super::ids::{NodeId, PartitionId, Time, TxnId};
+use super::ids::{Epoch, NodeId, PartitionId, Time, TxnId};
 use super::journal::Entry;
 use super::message::{Body, Claim, Claimed, Conflict, Out, Writes};
 use super::node::{Node, Stage};
@@ -18,26 +18,41 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.view.placement(partition).is_some_and(|place| place.primary == self.id)
     }
 
-    pub(crate) fn serve_read(&mut self, from: NodeId, txn: TxnId, key: D::Key, out: &mut Out<D>) {
+    pub(crate) fn serve_read(
+        &mut self,
+        from: NodeId,
+        txn: TxnId,
+        key: D::Key,
+        at: Option<Epoch>,
+        out: &mut Out<D>,
+    ) {
         let partition = self.view.partition::<D>(&key);
-        if let Some(replica) = self.readable(partition) {
-            let (value, seen) = replica.read(partition, &key, self.epoch);
-            self.send(from, Body::ReadReply(txn, key, value, seen), out);
+        let Some(replica) = self.readable(partition) else { return };
+        if at.is_some_and(|epoch| !replica.keeps(self.rules, epoch)) {
+            return self.send(from, Body::TooOld(txn), out);
         }
+        let (now, seen) = replica.read(partition, &key, self.epoch);
+        let value = at.map_or(now, |epoch| replica.at(self.rules, &key, epoch));
+        self.send(from, Body::ReadReply(txn, key, value, seen), out);
     }
 
     pub(crate) fn serve_scan(
         &mut self,
         from: NodeId,
         txn: TxnId,
-        partition: PartitionId,
-        range: Range<D::Key>,
+        (partition, range): (PartitionId, Range<D::Key>),
+        at: Option<Epoch>,
         out: &mut Out<D>,
     ) {
-        if let Some(replica) = self.readable(partition) {
-            let (rows, seen) = replica.scan(partition, &range, self.epoch);
-            self.send(from, Body::ScanReply(txn, partition, range, rows, seen), out);
+        let Some(replica) = self.readable(partition) else { return };
+        if at.is_some_and(|epoch| !replica.keeps(self.rules, epoch)) {
+            return self.send(from, Body::TooOld(txn), out);
         }
+        let (rows, seen) = match at {
+            None => replica.scan(partition, &range, self.epoch),
+            Some(epoch) => (replica.rows_at(self.rules, &range, epoch), Vec::new()),
+        };
+        self.send(from, Body::ScanReply(txn, partition, range, rows, seen), out);
     }
 
     /// Gives a coordinator all locks and extensions that it requests; else no lock at all. Promises that were made by

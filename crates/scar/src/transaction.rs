@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum Kind {
     /// Reads and writes, and is validated.
     Serializable,
-    /// Reads the last committed epoch at this node's replicas, and never conflicts.
+    /// Reads the state at the end of the last committed epoch, and never conflicts.
     Snapshot,
     /// Reads and writes under snapshot isolation: what it reads is of one time, at or before that of its writes, and
     /// nobody else has written in between what it writes.
@@ -63,6 +63,8 @@ impl<K> Default for Claims<K> {
 /// Where it stands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Phase<K> {
+    /// A snapshot waits for the next epoch.
+    ToBegin,
     /// The client's next call is awaited.
     Open,
     /// A primary's answer is awaited: to this question.
@@ -132,6 +134,7 @@ impl<D: Data> Transaction<D> {
     pub(crate) fn in_flight(&self) -> bool {
         match self.phase {
             Phase::Open
+            | Phase::ToBegin
             | Phase::Reading(_)
             | Phase::Fetching { .. }
             | Phase::ToCheck

@@ -90,6 +90,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
         self.checks.clear();
         self.confirms.clear();
+        self.begins.clear();
         self.acks.clear();
         self.promises.clear();
         for session in self.sessions.values_mut() {
@@ -179,6 +180,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             if self.rules.on(Rule::GapsBeginAnew) {
                 replica.begin_gaps(floor);
             }
+            // snapshots have ended with the view before
+            replica.restart_versions(last);
         }
         if !self.rules.on(Rule::CleanAtGo) {
             self.clean();
@@ -244,6 +247,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.release(out);
         self.abort_undone(out);
         self.go_on_copying(out);
+        self.begin_snapshots(out);
         self.ready_all();
     }
 }

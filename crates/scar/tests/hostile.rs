@@ -85,10 +85,12 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
     let (a, b) = (Time(number(random)), Time(number(random)));
     let epoch = Epoch(number(random));
     let seen: Seen<Key> = Seen { item: item(random), wts: a, rts: b, epoch };
-    match random.random_range(0..27) {
-        0 => Body::Read(txn, key(random)),
+    let at = random.random::<bool>().then_some(epoch);
+    match random.random_range(0..28) {
+        27 => Body::TooOld(txn),
+        0 => Body::Read(txn, key(random), at),
         1 => Body::ReadReply(txn, key(random), value, seen),
-        2 => Body::Scan(txn, partition(random), range(random)),
+        2 => Body::Scan(txn, partition(random), range(random), at),
         3 => {
             let rows = vec![(key(random), 2); 3];
             Body::ScanReply(txn, partition(random), range(random), rows, vec![seen; 3])
@@ -113,7 +115,7 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
         13 => Body::Unlock(txn, vec![key(random); random.random_range(0..3)]),
         25 => {
             let keys = vec![key(random); random.random_range(0..3)];
-            Body::Fetch(txn, 1, Wanted { keys, ranges: vec![(partition(random), range(random))] })
+            Body::Fetch(txn, 1, Wanted { keys, ranges: vec![(partition(random), range(random))] }, at)
         }
         26 => {
             let keys = vec![(key(random), value, seen); random.random_range(0..3)];
@@ -130,8 +132,8 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
             Body::Chunk(partition(random), after, vec![copied; random.random_range(0..2)], end)
         }
         14 => Body::Close,
-        15 => Body::Prepared(a, Lacks { records: random.random(), announcements: random.random() }),
-        16 => Body::Whole(a, (0..random.random_range(0..4)).map(NodeId).collect(), random.random()),
+        15 => Body::Prepared(a, Lacks { records: random.random(), announcements: random.random() }, at),
+        16 => Body::Whole(a, (0..random.random_range(0..4)).map(NodeId).collect(), random.random(), at),
         17 => Body::WholeAck,
         18 => Body::Committed,
         19 => Body::Fence(Arc::new(view(random))),
@@ -199,13 +201,19 @@ fn a_node_that_is_no_member_is_not_heard() {
     let mut out: Out<Numbers> = Out::default();
     node.tick(&mut out);
     for from in [NodeId(1), NodeId(7)] {
-        let message =
-            Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0), Lacks::default()) };
+        let message = Message {
+            view: ViewNumber(1),
+            epoch: Epoch(1),
+            body: Body::Prepared(Time(0), Lacks::default(), None),
+        };
         node.receive(from, message, &mut out);
     }
     assert!(!out.messages.iter().any(|(_, message)| matches!(message.body, Body::Whole(..))));
-    let message =
-        Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0), Lacks::default()) };
+    let message = Message {
+        view: ViewNumber(1),
+        epoch: Epoch(1),
+        body: Body::Prepared(Time(0), Lacks::default(), None),
+    };
     node.receive(NodeId(2), message, &mut out);
     assert!(out.messages.iter().any(|(_, message)| matches!(message.body, Body::Whole(..))));
 }

@@ -48,7 +48,7 @@ const NEEDED_BY: &[(Rule, &str, u32)] = &[
     (Rebase, "long-reader", 3),
     (SnapshotWaits, "snapshot-cut", 1),
     (SnapshotBeforePrepared, "snapshot", 1),
-    (SnapshotEndsWithEpoch, "snapshot-delete", 1),
+    (RefuseTooOld, "snapshot-full", 2),
     (CheckValidates, "check", 1),
     (CheckWaits, "confirm-cut", 1),
     (LearnersGetWrites, "join", 1),

@@ -18,14 +18,16 @@ const CLUSTERS: u64 = 7_000;
 
 /// Rules that the first clusters do not miss, and the first that does; with `SCALEDB_RULE` it is searched for.
 const RARE: &[(Rule, u64)] = &[
-    (Rule::SnapshotBeforePrepared, 103),
-    (Rule::CommitWhole, 103),
+    (Rule::FloorEverywhere, 798),
+    (Rule::PromisesEnd, 1029),
+    (Rule::CommitWhole, 132),
+    (Rule::AnswerAtGo, 753),
+    (Rule::LearnersKeepTombstones, 327),
+    (Rule::InstalledWhenOnDisk, 132),
     (Rule::OnAllDisks, 150),
-    (Rule::AnswerAtGo, 114),
-    (Rule::SnapshotEndsWithEpoch, 1175),
-    (Rule::PromisesEnd, 851),
-    (Rule::AnnounceAtGo, 1149),
-    (Rule::NoteOpened, 163),
+    (Rule::CleanAtGo, 123),
+    (Rule::NoteOpened, 223),
+    (Rule::AnnounceAtGo, 1761),
 ];
 
 /// Rules that no cluster here misses; `scar_model.rs` says which case does, or why none can.

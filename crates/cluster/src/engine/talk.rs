@@ -50,12 +50,18 @@ impl Talk {
         Self { session: member.session() }
     }
 
-    /// Begins a transaction; waits while the members change.
-    pub(super) fn begin(&mut self) -> Result<TxnId, Ended> {
+    /// Begins a transaction; waits while the members change, and a snapshot for the epoch that it begins with.
+    pub(super) fn begin(&mut self, kind: Kind) -> Result<TxnId, Ended> {
         let since = Instant::now();
         loop {
-            match self.session.begin(Kind::Serializable) {
-                Ok(txn) => return Ok(txn),
+            match self.session.begin(kind) {
+                Ok(txn) if kind != Kind::Snapshot => return Ok(txn),
+                Ok(txn) => match self.ask(|node, out| node.begin_snapshot(txn, out)) {
+                    Ok(Answer::Begun(..)) => return Ok(txn),
+                    Ok(other) => return Err(unexpected(&other)),
+                    Err(Ended::Aborted(Why::View, _)) if since.elapsed() < PATIENCE => thread::sleep(LOOK),
+                    Err(ended) => return Err(ended),
+                },
                 Err(_) if self.session.has_left() => return Err(Ended::Lost(Lost::Left)),
                 Err(Refused::View) if since.elapsed() < PATIENCE => thread::sleep(LOOK),
                 Err(Refused::View) => return Err(Ended::Aborted(Why::View, None)),

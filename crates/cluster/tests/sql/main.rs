@@ -12,6 +12,7 @@ mod notifications;
 mod placement;
 mod repeats;
 mod roles;
+mod snapshots;
 mod turns;
 
 use scaledb_cluster::engine::{Answers, Cluster};

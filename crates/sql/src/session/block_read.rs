@@ -47,11 +47,9 @@ impl<E: Engine> Session<E> {
         if is_constant(plan) && self.running_block.is_none() {
             return Reading::Nothing;
         }
-        // in a cluster every transaction reads the present
         let may = only_reads(plan)
             && plan.steady
-            && !self.state.shared.is_shared
-            && !transaction.is_read_only()
+            && (!transaction.is_read_only() || self.state.shared.is_shared)
             && self.running_block.is_none()
             && self.on_commit.is_empty()
             && !matches!(target, Target::Explain(_));

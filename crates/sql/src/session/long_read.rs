@@ -114,8 +114,8 @@ impl<E: Engine> Session<E> {
 
     /// How a plan reads whose transaction is committed behind it.
     pub(super) fn reading_alone(&self, plan: &Plan) -> Reading {
-        // In a cluster every transaction reads the present. At a commit temporary tables may be emptied.
-        if self.state.shared.is_shared || !only_reads(plan) || !self.on_commit.is_empty() {
+        // at a commit temporary tables may be emptied
+        if !only_reads(plan) || !self.on_commit.is_empty() {
             return Reading::AsBegun;
         }
         // a hint

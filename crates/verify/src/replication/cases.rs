@@ -6,7 +6,8 @@
 
 use super::world::{Client, Op, Setup};
 use Op::{
-    Add, Check, Confirm, Delete, Fetch, Insert, Last, Next, NextEpoch, Pause, Put, Read, Rollback, Scan,
+    Add, Begin, Check, Confirm, Delete, Fetch, Insert, Last, Next, NextEpoch, Pause, Put, Read, Rollback,
+    Scan,
 };
 use scaledb_scar::Kind;
 
@@ -464,6 +465,43 @@ fn snapshots() -> Vec<Setup> {
             vec![client(0, &[Put(0)]), client(1, &[Read(0)]).after(0).snapshot()],
         )
         .cuts(1),
+        // others write, delete and insert what it reads last, each in an epoch of its own
+        Setup::new(
+            "snapshot-long",
+            1,
+            &[0, 1],
+            vec![
+                client(0, &[Put(0)]),
+                client(1, &[Delete(0)]).after(0),
+                client(0, &[Insert(0)]).after(1),
+                client(2, &[Begin, Read(1), NextEpoch, NextEpoch, Read(0), Scan(0, 0, 3)]).snapshot(),
+            ],
+        ),
+        // where there is no memory for what it would read
+        Setup::new(
+            "snapshot-full",
+            1,
+            &[0, 1],
+            vec![
+                client(0, &[Put(0)]),
+                client(0, &[Put(0)]).after(0),
+                client(1, &[Begin, Read(1), NextEpoch, NextEpoch, Read(0)]).snapshot(),
+            ],
+        )
+        .partitions(1)
+        .memory(1, 2),
+        // behind a commit of its session, in the midst of a change of view
+        Setup::new(
+            "snapshot-own",
+            1,
+            &[0, 1],
+            vec![
+                client(1, &[Delete(0), Put(1)]),
+                client(1, &[Begin, Last(0, 4, 2), Read(1)]).snapshot().piped(0),
+                client(0, &[Put(1)]),
+            ],
+        )
+        .crashes(1),
     ]
 }
 

@@ -10,7 +10,15 @@ const KEYS: u64 = 4;
 fn op(random: &mut SmallRng, partitions: u16, snapshot: bool) -> Op {
     let key = random.random_range(0..KEYS);
     if snapshot {
-        return if random.random_range(0..3) == 0 { Op::Pause } else { Op::Read(key) };
+        return match random.random_range(0..10) {
+            0..=3 => Op::Read(key),
+            4 => Op::Scan(random.random_range(0..partitions), key, random.random_range(key..=KEYS)),
+            5 => Op::Next(random.random_range(0..partitions), key, random.random_range(1..3)),
+            6 => Op::Last(random.random_range(0..partitions), key, random.random_range(1..3)),
+            7 => Op::Fetch,
+            8 => Op::Pause,
+            _ => Op::NextEpoch,
+        };
     }
     match random.random_range(0..21) {
         0..=2 => Op::Read(key),
@@ -36,8 +44,7 @@ pub fn random_case(seed: u64) -> Setup {
     let partitions = random.random_range(1..=3);
     let mut clients: Vec<Client> = Vec::new();
     for i in 0..random.random_range(2..=5_usize) {
-        // a snapshot reads what its node keeps: all of it, if f = 2
-        let snapshot = failures == 2 && random.random_range(0..5) == 0;
+        let snapshot = random.random_range(0..5) == 0;
         let isolated = random.random_range(0..5) == 0;
         let kind = match (snapshot, isolated) {
             (true, _) => Kind::Snapshot,
@@ -49,8 +56,9 @@ pub fn random_case(seed: u64) -> Setup {
             (i > 0 && after.is_none() && random.random_range(0..4) == 0).then_some(i.saturating_sub(1));
         let before = piped.map(|other| (clients[other].node, clients[other].session));
         let (node, session) = before.unwrap_or((random.random_range(0..3), i as u32));
-        let ops = (0..random.random_range(1..=4)).map(|_| op(random, partitions, kind == Kind::Snapshot));
-        let ops = ops.collect();
+        let begins = snapshot && random.random_range(0..2) == 0;
+        let ops = (0..random.random_range(1..=4)).map(|_| op(random, partitions, snapshot));
+        let ops = begins.then_some(Op::Begin).into_iter().chain(ops).collect();
         let since = if random.random_range(0..4) == 0 { random.random_range(2..5) } else { 0 };
         // who waits for a view that may not come is no client of another
         let since = if after.is_some() || piped.is_some() { 0 } else { since };

@@ -15,7 +15,7 @@ use scaledb_engine::{
 };
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
-use scaledb_scar::{Item, Mark, TxnId, Why};
+use scaledb_scar::{Item, Kind, Mark, TxnId, Why};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::Ordering;
 use std::collections::HashMap;
@@ -185,11 +185,12 @@ fn table_of(key: &Key) -> TableId {
 }
 
 impl Worker for ClusterWorker {
-    /// Snapshots of every kind run as read-only transactions of the present, validated as others are: stronger than
-    /// what was asked for, and they may conflict.
+    /// Snapshots of every kind read the end of the last epoch that may have committed anywhere: all that was answered
+    /// before.
     fn begin(&mut self, kind: TxnKind) -> Result<()> {
         self.rollback();
-        let id = self.talk.begin().map_err(|ended| self.ended(ended, TableId(0), &[]))?;
+        let reads = if kind.is_snapshot() { Kind::Snapshot } else { Kind::Serializable };
+        let id = self.talk.begin(reads).map_err(|ended| self.ended(ended, TableId(0), &[]))?;
         self.shared.others.begins(self.id, id);
         let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed); // only uniqueness matters
         self.txn =
@@ -406,6 +407,10 @@ impl Worker for ClusterWorker {
     /// Announcements are writes that the protocol hands out at all nodes.
     fn announce(&mut self, announcement: &[u8]) -> Result<()> {
         let running = self.running()?;
+        // its place is that of its begin, and others may have announced since what it has not seen
+        if running.kind.is_snapshot() {
+            return Err(Error::ReadOnlyTransaction);
+        }
         let number = running.own.len();
         if number >= scaledb_scar::MAX_OPERATIONS {
             return Err(Error::TooManyWrites { limit: scaledb_scar::MAX_OPERATIONS });

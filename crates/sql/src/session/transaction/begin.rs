@@ -107,7 +107,8 @@ impl<E: Engine> Session<E> {
             // it may write its temporary tables
             true if self.state.has_temporary => TxnKind::ReadWrite,
             // one of several statements would conflict with any writer, and might never commit beside many
-            true if !modes.is_alone() && !present => TxnKind::Present,
+            // In a cluster it begins one when it needs it (`block_read`): before, it may announce something.
+            true if !modes.is_alone() && !present && !self.state.shared.is_shared => TxnKind::Present,
             true => TxnKind::ReadOnly,
             false => TxnKind::ReadWrite,
         }

@@ -162,7 +162,7 @@ pub struct Cluster {
     /// The session of each record.
     pub(super) owners: Vec<u32>,
     start: Vec<Option<Value>>,
-    split: Option<String>,
+    pub(super) broken: Option<(Broken, String)>,
     overfull: Option<String>,
     incomplete: Option<String>,
     /// The last epoch of which an answer has left.
@@ -233,7 +233,7 @@ impl Cluster {
                 committed: Epoch(0),
             },
             owners: Vec::new(),
-            split: None,
+            broken: None,
             overfull: None,
             incomplete: None,
             answered: Epoch(0),
@@ -298,7 +298,7 @@ impl Cluster {
             let history = &mut self.history;
             history.committed = history.committed.max(node.committed());
             if let Err(split) = history.truth.note(node) {
-                self.split = Some(split);
+                self.broken = Some((Broken::Split, split));
             }
             let epoch = node.epoch();
             for answer in out.answers.drain(..) {
@@ -434,8 +434,8 @@ impl Cluster {
             }
             let looks = matches!(event, Event::Rest);
             self.happen(event);
-            if let Some(split) = self.split.take() {
-                return Err((Broken::Split, split));
+            if let Some(broken) = self.broken.take() {
+                return Err(broken);
             }
             if let Some(incomplete) = self.incomplete.take() {
                 return Err((Broken::Incomplete, incomplete));

@@ -38,6 +38,8 @@ pub enum Broken {
     Epochs,
     /// In the end replicas hold something else than the run leaves, or locks.
     Diverged,
+    /// A snapshot has begun, and cannot be read to its end, though there was memory for it.
+    Refused,
     /// A node comes back with less than has committed, though no disk has lost what was on it.
     Incomplete,
     /// All troubles have ended, and somebody waits for ever.

@@ -2,7 +2,7 @@
 
 use super::super::data::{Key, Numbers, Value};
 use super::cluster::{Cluster, Event};
-use super::history::{Outcome, Record, Scanned};
+use super::history::{Broken, Outcome, Record, Scanned};
 use rand::Rng;
 use scaledb_scar::{Answer, Kind, NodeId, PartitionId, Range, SessionId, TxnId, Wanted, Why};
 use std::ops::Bound::{Excluded, Included, Unbounded};
@@ -22,6 +22,8 @@ pub(super) enum Turn {
     Fetch(Key, u16, Range<Key>),
     /// Whether what it has read is of one state.
     Check,
+    /// The begin of a snapshot.
+    Begin,
     /// An abort: a call was refused.
     End,
 }
@@ -45,6 +47,8 @@ pub(super) struct Session {
     txn: TxnId,
     record: usize,
     snapshot: bool,
+    /// It is one that has begun to read.
+    begun: bool,
     left: u32,
     /// Commits that it has called and that are not answered.
     pub outstanding: u32,
@@ -63,6 +67,7 @@ impl Cluster {
             txn: TxnId { node: NodeId(0), number: 0 },
             record: 0,
             snapshot: false,
+            begun: false,
             left: 0,
             outstanding: 0,
             generation: 0,
@@ -96,7 +101,7 @@ impl Cluster {
         if self.hosts[host].node.is_some() {
             let waits = matches!(
                 self.sessions[number].turn,
-                Turn::Read(_) | Turn::Scan(..) | Turn::Fetch(..) | Turn::Check
+                Turn::Read(_) | Turn::Scan(..) | Turn::Fetch(..) | Turn::Check | Turn::Begin
             );
             return if waits { self.give_up(number) } else { self.step(number) };
         }
@@ -145,7 +150,7 @@ impl Cluster {
                         return self.wake_later(number, long);
                     }
                 }
-                Turn::Read(_) | Turn::Scan(..) | Turn::Fetch(..) | Turn::Check => {
+                Turn::Read(_) | Turn::Scan(..) | Turn::Fetch(..) | Turn::Check | Turn::Begin => {
                     if self.plan.patience > 0 {
                         self.wake_later(number, self.plan.patience);
                     }
@@ -190,7 +195,15 @@ impl Cluster {
         self.history.records.push(record_of);
         self.owners.push(number as u32);
         (session.turn, session.txn, session.record) = (Turn::Open, txn, record);
-        (session.snapshot, session.left) = (snapshot, left);
+        // some last for many epochs
+        let left = if snapshot && left % 4 == 3 { 20 * left } else { left };
+        (session.snapshot, session.begun, session.left) = (snapshot, false, left);
+        if snapshot && left % 2 == 1 {
+            self.sessions[number].turn = Turn::Begin;
+            if !matches!(self.call(host, |node, out| node.begin_snapshot(txn, out)), Some(Ok(()))) {
+                self.sessions[number].turn = Turn::End;
+            }
+        }
         true
     }
 
@@ -246,17 +259,18 @@ impl Cluster {
     fn operation(&mut self, number: usize) {
         let Session { host, txn, record, snapshot, .. } = self.sessions[number];
         let key = self.some_key();
-        if snapshot {
-            let kept = self.hosts[host]
-                .node
-                .as_ref()
-                .is_some_and(|node| node.view().keeps(node.id(), node.view().partition::<Numbers>(&key)));
-            if kept {
-                self.read(number, key, Then::Nothing);
+        let some = self.random.random_range(0..32);
+        match some {
+            9..=16 | 28.. if snapshot => self.read(number, key, Then::Nothing),
+            17..=22 if snapshot => {
+                let partition = self.random.random_range(0..self.plan.partitions);
+                let range = self.some_range();
+                if Self::in_order(&range) {
+                    self.scan(number, partition, range);
+                }
             }
-            return;
-        }
-        match self.random.random_range(0..32) {
+            // it has nothing to check
+            23 if snapshot => {}
             0..=7 => self.read(number, key, Then::Nothing),
             8 => {
                 let partition = self.random.random_range(0..self.plan.partitions);
@@ -328,7 +342,7 @@ impl Cluster {
         let txn = match &answer {
             Answer::Read(txn, ..) | Answer::Scan(txn, ..) => *txn,
             Answer::Checked(txn, _) | Answer::Confirmed(txn, _) => *txn,
-            Answer::Decided(txn, ..) | Answer::Fetched(txn) => *txn,
+            Answer::Decided(txn, ..) | Answer::Fetched(txn) | Answer::Begun(txn, _) => *txn,
             Answer::Committed(txn) | Answer::Aborted(txn, ..) => *txn,
         };
         let index = self.hosts[host].record_of(txn);
@@ -381,8 +395,14 @@ impl Cluster {
                     return;
                 };
                 match key.0 % 2 {
+                    0 if session.snapshot => self.read(number, key, Then::Nothing),
                     0 => self.read(number, key, Then::Add),
                     _ => self.scan(number, partition, range),
+                }
+            }
+            Answer::Begun(..) => {
+                if current && matches!(session.turn, Turn::Begin) {
+                    (session.turn, session.begun) = (Turn::Open, true);
                 }
             }
             Answer::Checked(..) | Answer::Confirmed(..) => {
@@ -409,6 +429,9 @@ impl Cluster {
             }
             Answer::Aborted(_, why, _) => {
                 self.report.full += u64::from(why == Why::Full);
+                if why == Why::SnapshotTooOld && current && session.begun && self.plan.memory == 0 {
+                    self.broken = Some((Broken::Refused, format!("{txn:?} at {host}")));
+                }
                 record.outcome = Outcome::Aborted;
                 self.aborts += 1;
                 if current && !matches!(session.turn, Turn::Idle) {

@@ -3,7 +3,9 @@
 use super::super::data::{Key, Numbers, Value};
 use super::super::history::{Record, Scanned};
 use super::{Op, Turn, World};
-use scaledb_scar::{Answer, Epoch, Kind, NodeId, PartitionId, Refused, SessionId, Time, ViewNumber, Wanted};
+use scaledb_scar::{
+    Answer, Epoch, Kind, Node, NodeId, PartitionId, Refused, SessionId, Time, ViewNumber, Wanted,
+};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -65,9 +67,15 @@ impl World {
                 self.with_node(home, |node, out| shows(node.fetch(txn, wanted, out)));
             }
             Op::Check => self.with_node(home, |node, out| shows(node.check(txn, out))),
+            Op::Begin => self.with_node(home, |node, out| shows(node.begin_snapshot(txn, out))),
             Op::Confirm => self.with_node(home, |node, out| shows(node.confirm(txn, out))),
             Op::Rollback => self.with_node(home, |node, out| shows(node.rollback(txn, out))),
-            Op::Pause | Op::NextEpoch => self.clients[client].turn = Turn::Next(at + 1),
+            Op::Pause => self.clients[client].turn = Turn::Next(at + 1),
+            Op::NextEpoch => {
+                self.clients[client].turn = Turn::Next(at + 1);
+                // another one waits for the next but one
+                self.clients[client].epoch = self.node(home).map(Node::epoch).unwrap_or_default();
+            }
         }
     }
 
@@ -86,7 +94,7 @@ impl World {
         let txn = match &answer {
             Answer::Read(txn, ..) | Answer::Scan(txn, ..) => *txn,
             Answer::Checked(txn, _) | Answer::Confirmed(txn, _) => *txn,
-            Answer::Decided(txn, ..) | Answer::Fetched(txn) => *txn,
+            Answer::Decided(txn, ..) | Answer::Fetched(txn) | Answer::Begun(txn, _) => *txn,
             Answer::Committed(txn) | Answer::Aborted(txn, ..) => *txn,
         };
         let Some(client) = self.clients.iter().position(|progress| progress.txn == Some(txn)) else { return };
@@ -123,8 +131,8 @@ impl World {
                 record.scans.push(Scanned { partition, range, rows });
                 self.clients[client].turn = Turn::Next(at + 1);
             }
-            Answer::Fetched(_) => {
-                let Some((at, Op::Fetch)) = op else { return };
+            Answer::Fetched(_) | Answer::Begun(..) => {
+                let Some((at, Op::Fetch | Op::Begin)) = op else { return };
                 self.clients[client].turn = Turn::Next(at + 1);
             }
             Answer::Checked(_, valid) => {

@@ -84,7 +84,7 @@ impl World {
         self.is_member(NodeId(plan.node))
             && match self.clients[client].turn {
                 Turn::Committing => true,
-                Turn::Asked(at) => plan.ops.get(at) == Some(&Op::Confirm),
+                Turn::Asked(at) => matches!(plan.ops.get(at), Some(Op::Confirm | Op::Begin)),
                 Turn::Next(at) => {
                     self.clients[client].txn.is_some() && plan.ops.get(at) == Some(&Op::NextEpoch)
                 }

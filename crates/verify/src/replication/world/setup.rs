@@ -31,6 +31,8 @@ pub enum Op {
     Confirm,
     /// Rolls back, if not done by itself.
     Rollback,
+    /// Begins to read a snapshot.
+    Begin,
     /// Thinks, while nothing else happens.
     Pause,
     /// Thinks until its node's epoch is another.
