@@ -62,15 +62,12 @@ pub(super) fn copy(at: &mut Cursor<'_>) -> Result<Copy> {
         CopySource::Table { schema, name, columns }
     };
     let into_table = at.accept("from");
-    if into_table {
-        if !at.accept("stdin") {
-            return Err(no_files());
-        }
-    } else {
+    if !into_table {
         at.expect("to")?;
-        if !at.accept("stdout") {
-            return Err(no_files());
-        }
+    }
+    // either word means the client, whichever way the rows go
+    if !at.accept("stdin") && !at.accept("stdout") {
+        return Err(no_files());
     }
     let mut copy = Copy {
         source,
@@ -254,5 +251,14 @@ mod tests {
         };
         assert_eq!(copy.source, CopySource::Query("select ')' from t".to_owned()));
         assert_eq!((copy.delimiter, copy.null.as_str()), (b';', "x"));
+    }
+
+    #[test]
+    fn either_word_is_the_client() {
+        for (text, into_table) in [("COPY t TO STDIN BINARY", false), ("COPY t FROM STDOUT", true)] {
+            let Utility::Copy(copy) = parsed(text) else { panic!() };
+            assert_eq!(copy.into_table, into_table, "{text}");
+        }
+        assert!(parse("COPY t TO 'file'").is_some_and(|copy| copy.is_err()));
     }
 }
