@@ -51,7 +51,7 @@ impl Binder<'_> {
         self.begin_clauses(select)?;
         let mut output = self.output_columns(select, decided)?;
         let having = self.having(select.having.as_ref())?;
-        let mut order = self.order(order, &output)?;
+        let mut order = self.order(order, &mut output)?;
         let unordered = order.is_empty();
         let distinct_on = match &select.distinct {
             Some(Distinct::On(list)) => Some(self.distinct_on(list, &output)?),

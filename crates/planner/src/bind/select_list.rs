@@ -71,14 +71,18 @@ impl Binder<'_> {
             }
         }
         // a parameter may have got its type by what stands behind it
-        for output in
-            output.iter_mut().filter(|output| decided && output.ty.base == Base::Unknown && !output.ty.array)
-        {
-            let open = Typed::new(output.expr.clone(), output.ty);
-            let Typed { expr, ty, .. } = self.coerce(open, Type::TEXT, Context::Implicit)?;
-            (output.expr, output.ty) = (expr, ty);
+        for output in output.iter_mut().filter(|output| decided && is_open(output)) {
+            self.decide(output)?;
         }
         Ok(output)
+    }
+
+    /// Makes text of what has no type of its own.
+    pub(super) fn decide(&mut self, output: &mut Output) -> Result<()> {
+        let open = Typed::new(output.expr.clone(), output.ty);
+        let Typed { expr, ty, .. } = self.coerce(open, Type::TEXT, Context::Implicit)?;
+        (output.expr, output.ty) = (expr, ty);
+        Ok(())
     }
 
     fn output(&self, name: String, typed: Typed) -> Output {
@@ -96,4 +100,9 @@ impl Binder<'_> {
             output.push(Output { name, expr, ty, origin });
         }
     }
+}
+
+/// Whether something has no type of its own.
+pub(super) fn is_open(output: &Output) -> bool {
+    output.ty.base == Base::Unknown && !output.ty.array
 }

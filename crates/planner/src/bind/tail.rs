@@ -1,6 +1,7 @@
 //! ORDER BY, LIMIT, OFFSET and DISTINCT ON: which rows a query returns of those that it makes, and in what order.
 
 use super::names::fold;
+use super::select_list::is_open;
 use super::stars::is_star;
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::optimize;
@@ -175,11 +176,15 @@ impl Binder<'_> {
     pub(super) fn order(
         &mut self,
         order: &[OrderByExpr],
-        output: &[Output],
+        output: &mut [Output],
     ) -> Result<Vec<(SortKey, Option<usize>)>> {
         let mut keys = Vec::new();
         for item in order {
             let number = self.output_number(&item.expr, output, "ORDER BY")?;
+            // what is sorted has a type
+            if let Some(output) = number.map(|number| &mut output[number]).filter(|output| is_open(output)) {
+                self.decide(output)?;
+            }
             let key = match number {
                 Some(number) => vec![Typed::new(output[number].expr.clone(), output[number].ty)],
                 None => self.order_key(&item.expr)?,

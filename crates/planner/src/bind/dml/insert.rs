@@ -263,8 +263,7 @@ impl Binder<'_> {
         query: &ast::Query,
         values: &mut [Option<Expr>],
     ) -> Result<Node> {
-        let plain = query.with.is_none() && query.order_by.is_none();
-        self.leaves_open = plain && matches!(&*query.body, SetExpr::Select(s) if s.distinct.is_none());
+        self.leaves_open = matches!(&*query.body, SetExpr::Select(s) if s.distinct.is_none());
         let bound = self.deeper(|binder| binder.query(query))?;
         self.check_width(bound.output.len(), columns.len(), named)?;
         let output: Vec<Output> = bound.output;
