@@ -35,7 +35,6 @@ pub(super) fn printed_as(facts: &dyn Facts, ty: Type, text: &str) -> String {
             Some((number, ty)) => format!("'-{number}'::{}", type_name(facts, ty)),
             None => seen_expression(facts, text),
         },
-        _ if NAMED_VALUES.contains(&&*text.to_ascii_lowercase()) => text.to_ascii_uppercase(),
         Expr::Function(function) => match (sequence(function), function.name.to_string().as_str()) {
             (Some(name), "nextval") => format!("nextval('{}'::regclass)", found_by(facts, &name)),
             _ => seen_expression(facts, text),
@@ -43,19 +42,6 @@ pub(super) fn printed_as(facts: &dyn Facts, ty: Type, text: &str) -> String {
         _ => seen_expression(facts, text),
     }
 }
-
-/// Values that have names, which PostgreSQL prints in upper case.
-const NAMED_VALUES: [&str; 9] = [
-    "current_catalog",
-    "current_date",
-    "current_role",
-    "current_schema",
-    "current_timestamp",
-    "current_user",
-    "localtime",
-    "localtimestamp",
-    "session_user",
-];
 
 /// A string of bits with its type, which has no length.
 fn printed_bits(kind: char, digits: &str) -> Option<String> {

@@ -7,6 +7,7 @@ use scaledb_parse::named::{Named, Tokens};
 use scaledb_planner::bind::names::split_text;
 use scaledb_planner::bind::noted::Noted;
 use scaledb_planner::bind::{Binder, names::Naming};
+use scaledb_planner::functions::{SessionFn, is_aggregate, returns_set};
 use scaledb_types::func::functions_named;
 use scaledb_types::{Base, Env, Result, Type};
 use sqlparser::ast::{Query, Select, SelectItem, SetExpr};
@@ -100,17 +101,67 @@ pub(super) fn seen_expression(facts: &dyn Facts, text: &str) -> String {
     replaced(text, edits.into_iter())
 }
 
-/// What is to stand in place of the names in a text, and of types of the system, which print as PostgreSQL does.
+/// What is to stand in place of the names in a text, and of types, functions and values of the system, which print as
+/// PostgreSQL does.
 fn of_mentions(facts: &dyn Facts, whose: Whose<'_>, text: &str) -> Vec<(Range<usize>, String)> {
     let all = mentions(facts.catalog(), whose, text);
     let mut edits: Vec<_> =
         all.iter().map(|mention| (mention.range.clone(), printed(facts, mention))).collect();
-    edits.extend(
-        types_of_system(text)
-            .into_iter()
-            .filter(|(range, _)| !all.iter().any(|mention| mention.range.start == range.start)),
-    );
+    let of_system = types_of_system(text).into_iter().chain(words_of_system(text));
     edits
+        .extend(of_system.filter(|(range, _)| !all.iter().any(|mention| mention.range.start == range.start)));
+    edits
+}
+
+/// Values that have names, which PostgreSQL prints in upper case.
+const NAMED_VALUES: [&str; 10] = [
+    "current_catalog",
+    "current_date",
+    "current_role",
+    "current_schema",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "localtime",
+    "localtimestamp",
+    "session_user",
+];
+
+/// What looks like a function and is none in PostgreSQL's grammar, so that it prints in upper case.
+const FORMS: [&str; 5] = ["coalesce", "greatest", "grouping", "least", "nullif"];
+
+/// Words that a call may begin with, and that are printed with words between the arguments.
+const SPELLED: [&str; 5] = ["extract", "overlay", "position", "substring", "trim"];
+
+/// The functions and named values of the system in a text, if they are not written as PostgreSQL prints them.
+fn words_of_system(text: &str) -> Vec<(Range<usize>, String)> {
+    let tokens = Tokens::of(text);
+    let mut found = Vec::new();
+    for (at, token) in tokens.all.iter().enumerate().filter(|(_, token)| token.kind == Kind::Word) {
+        let word = token.of(text);
+        let folded = word.to_ascii_lowercase();
+        let name = folded.as_str();
+        let is_alias = at > 0 && (tokens.sign(at - 1, ".") || tokens.is(at - 1, "as"));
+        let has_precision = || tokens.all.get(at + 2).is_some_and(|token| token.kind == Kind::Number);
+        let printed = match tokens.sign(at + 1, "(") {
+            _ if is_alias => continue,
+            true if FORMS.contains(&name) => name.to_ascii_uppercase(),
+            called if NAMED_VALUES.contains(&name) && (!called || has_precision()) => {
+                name.to_ascii_uppercase()
+            }
+            true if !SPELLED.contains(&name) && is_function(name) => folded,
+            _ => continue,
+        };
+        if printed != word {
+            found.push((token.start..token.end, printed));
+        }
+    }
+    found
+}
+
+/// Whether the system has a function of this name.
+fn is_function(name: &str) -> bool {
+    !functions_named(name).is_empty() || is_aggregate(name) || SessionFn::is_named(name) || returns_set(name)
 }
 
 /// The words of types of the system in a text: the syntax tree prints them in upper case.
