@@ -79,6 +79,20 @@ impl Compiled {
             _ => None,
         }
     }
+
+    /// Whether it has no plan, nor a query that has one.
+    pub(crate) fn is_without_plan(&self) -> bool {
+        match &self.action {
+            Action::Empty | Action::Plan(_) => false,
+            Action::Call(_) | Action::Truncate(_) => true,
+            Action::Utility(utility) => {
+                !matches!(utility, Utility::Declare { .. } | Utility::Materialized(_))
+            }
+            Action::Ddl(statement) => {
+                !matches!(&**statement, Statement::CreateTable(create) if create.query.is_some())
+            }
+        }
+    }
 }
 
 /// A session's hold on a compiled statement. Each run takes another one: its owners are counted in memory of the

@@ -43,6 +43,7 @@ impl<'p> Describer<'p> {
         let inner = self.node(&join.inner);
         let mut hash = Shown::new("Hash");
         hash.figures = inner.figures;
+        hash.output.clone_from(&inner.output);
         self.memory_of(node, &mut hash);
         let hash = hash.over("Outer", inner);
         let mut shown = shown.over("Outer", outer).over("Inner", hash);

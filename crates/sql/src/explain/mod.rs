@@ -12,6 +12,7 @@ mod joins;
 mod modify_table;
 mod names;
 mod nodes;
+mod output;
 mod queries;
 mod scans;
 mod sites;
@@ -59,6 +60,8 @@ pub(crate) struct Shown {
     manner: Fields,
     /// What it reads, and how it joins.
     about: Fields,
+    /// What it hands on, if that is to be said.
+    output: Vec<String>,
     details: Vec<Detail>,
     children: Vec<Child>,
     /// Whether a condition on its rows may be shown as a property of it.

@@ -53,6 +53,11 @@ impl<'p> Names<'p> {
         self.meanings.get(&slot).copied()
     }
 
+    /// Whether a slot holds something that a statement may name.
+    pub(super) fn is_column(&self, slot: Slot) -> bool {
+        self.meaning(slot).is_some_and(|meaning| !matches!(meaning, Meaning::Hidden(_)))
+    }
+
     /// Whether columns are named with their tables where that is not plain.
     pub(super) fn several(&self) -> bool {
         self.aliases.len() > 1

@@ -125,6 +125,7 @@ impl<'p> Describer<'p> {
         let pending = std::mem::take(&mut self.pending);
         let mut shown = self.node(node);
         output.iter().for_each(|expr| self.place(expr));
+        self.returned(output, &mut shown);
         self.take_subplans(&mut shown);
         let own = std::mem::replace(&mut self.first, first);
         shown.children.splice(0..0, own);
@@ -212,6 +213,7 @@ impl<'p> Describer<'p> {
 
     pub(super) fn node(&mut self, node: &'p Node) -> Shown {
         let mut shown = self.operator(node);
+        self.handed_on(node, &mut shown);
         self.measured(node, &mut shown);
         shown
     }

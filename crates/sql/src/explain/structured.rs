@@ -49,6 +49,9 @@ fn operator(shown: &Shown, below: Option<(&'static str, Option<&String>)>) -> Fi
         fields.push(("Actual Rows", Data::Count(rows)));
         fields.push(("Actual Loops", Data::Count(figures.loops)));
     }
+    if !shown.output.is_empty() {
+        fields.push(("Output", Data::List(shown.output.clone())));
+    }
     fields.extend(shown.details.iter().flat_map(|detail| detail.fields.iter().cloned()));
     if !shown.children.is_empty() {
         let child = |child: &Child| operator(&child.node, Some((child.relationship, child.label.as_ref())));

@@ -30,6 +30,9 @@ fn operator(shown: &Shown, head: &str, indent: usize, lines: &mut Vec<String>) {
     let done = shown.figures.map_or_else(String::new, figures);
     lines.push(format!("{:indent$}{head}{}{done}", "", shown.title));
     let inside = if head.is_empty() { indent + 2 } else { indent + 6 };
+    if !shown.output.is_empty() {
+        lines.push(format!("{:inside$}Output: {}", "", shown.output.join(", ")));
+    }
     for detail in &shown.details {
         if let Some(line) = &detail.line {
             lines.push(format!("{:inside$}{line}", ""));

@@ -72,9 +72,13 @@ impl<E: Engine> Session<E> {
         let begin = Instant::now();
         let types: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
         if self.makes_what_is_there(text, &types)? {
-            return self.explain_nothing(options, alone, sink);
+            return self.explain_without_plan(("CREATE TABLE AS", None), options, alone, sink);
         }
         let (compiled, params) = self.explained(text, &types, values)?;
+        if compiled.is_without_plan() {
+            let shown = ("Utility Statement", Some("Utility statements have no plan structure"));
+            return self.explain_without_plan(shown, options, alone, sink);
+        }
         let Action::Plan(plan) = &compiled.action else { return Err(unexplained()) };
         self.state.check_needs(plan)?;
         let mut summary =
@@ -153,12 +157,18 @@ impl<E: Engine> Session<E> {
         Ok(true)
     }
 
-    /// What EXPLAIN shows of a statement that does nothing.
-    fn explain_nothing(&mut self, options: Options, alone: bool, sink: &mut dyn RowSink) -> Result<Executed> {
+    /// What EXPLAIN shows of a statement that has no plan, or does nothing: a word, and as text perhaps a line.
+    fn explain_without_plan(
+        &mut self,
+        (word, line): (&str, Option<&str>),
+        options: Options,
+        alone: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Executed> {
         let shown = match options.format {
-            Format::Text => None,
-            Format::Json => Some("[\n  \"CREATE TABLE AS\"\n]"),
-            Format::Yaml => Some("- \"CREATE TABLE AS\""),
+            Format::Text => line.map(str::to_owned),
+            Format::Json => Some(format!("[\n  \"{word}\"\n]")),
+            Format::Yaml => Some(format!("- \"{word}\"")),
         };
         let rows: Vec<Box<[Value]>> = shown.map(|line| Box::from([Value::text(line)])).into_iter().collect();
         let columns = [column(options)];

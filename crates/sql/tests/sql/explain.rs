@@ -499,6 +499,75 @@ fn what_is_executed_declared_or_created_has_the_plan_of_its_query<E: Engine>(db:
     assert_eq!(code(s, "explain create table c (id int)"), "0A000");
 }
 
+/// What drivers ask about statements that they have parsed.
+fn what_has_no_plan_says_so<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create procedure forty_two(inout n int) language plpgsql as 'begin n := 42; end'");
+    for (name, text) in
+        [("c", "call forty_two(null)"), ("s", "show server_version"), ("t", "truncate pg_temp.t")]
+    {
+        ok(s, "create temp table if not exists t (n int)");
+        s.parse(name, text, &[]).unwrap();
+        s.sync().unwrap();
+        let json = ok(s, &format!("explain (verbose, format json) execute {name}")).rows[0][0].clone();
+        assert_eq!(json.as_deref(), Some("[\n  \"Utility Statement\"\n]"), "{text}");
+        assert_eq!(
+            plan(s, &format!("explain execute {name}")),
+            ["Utility statements have no plan structure"],
+            "{text}"
+        );
+        let yaml = ok(s, &format!("explain (format yaml) execute {name}")).rows[0][0].clone();
+        assert_eq!(yaml.as_deref(), Some("- \"Utility Statement\""));
+    }
+}
+
+/// Drivers infer from it which columns an outer join may leave out.
+fn what_operators_hand_on_is_said_if_asked_for<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, TABLES);
+    let lines = |s: &mut Session<E>, sql: &str| plan(s, &format!("explain (costs off, verbose) {sql}"));
+    assert_eq!(
+        lines(s, "select a.id, b.note from a left join b on b.aid = a.id and b.id > 3 where a.n > 5"),
+        [
+            "Hash Left Join",
+            "  Output: a.id, b.note",
+            "  Hash Cond: (a.id = b.aid)",
+            "  ->  Seq Scan on public.a",
+            "        Output: a.id, a.n",
+            "        Filter: (a.n > 5)",
+            "  ->  Hash",
+            "        Output: b.aid, b.note",
+            "        ->  Index Scan using b_pkey on public.b",
+            "              Output: b.aid, b.note",
+            "              Index Cond: (b.id > 3)",
+        ]
+    );
+    let group = "select name, count(*) from a group by name";
+    assert_eq!(
+        lines(s, group),
+        [
+            "HashAggregate",
+            "  Output: name, count(*)",
+            "  Group Key: a.name",
+            "  ->  Seq Scan on public.a",
+            "        Output: name",
+        ]
+    );
+    assert_eq!(lines(s, "delete from a where id = 1")[0], "Delete on public.a");
+    let sql = "select a.id, s.c from b right join (select aid, count(*) as c from b group by aid) s on s.aid = b.x \
+               left join a on false";
+    let json = ok(s, &format!("explain (verbose, format json) {sql}")).rows[0][0].clone().expect("a text");
+    let parsed: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let join = &parsed[0]["Plan"];
+    assert_eq!(join["Output"][0], "a.id", "{json}");
+    let inner = join["Plans"].as_array().and_then(|plans| plans.last()).expect("an inner side");
+    assert_eq!(
+        (&inner["Parent Relationship"], &inner["Output"][0]),
+        (&"Inner".into(), &"a.id".into()),
+        "{json}"
+    );
+}
+
 fn options_are_those_of_postgresql<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
     ok(s, TABLES);
@@ -556,6 +625,8 @@ on_each_engine!(
     all_rows_of_a_subquery_are_not_read_where_that_takes_more_than_it_may,
     sorts_and_hash_tables_say_what_memory_they_held,
     what_is_executed_declared_or_created_has_the_plan_of_its_query,
+    what_has_no_plan_says_so,
+    what_operators_hand_on_is_said_if_asked_for,
     options_are_those_of_postgresql,
     parameters_are_those_of_the_statement,
     what_is_computed_from_what_is_computed_has_an_end,
