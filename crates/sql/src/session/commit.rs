@@ -300,15 +300,21 @@ impl<E: Engine> Session<E> {
         // A row that was committed since the begin may have a later timestamp: it would stay in the old table. Not so
         // if the transaction began behind its bars.
         let overtaken = self.transaction.ran && self.transaction.commits != shared.commits();
-        if overtaken || self.transaction.version != Some(database.version()) {
+        let changed = if overtaken {
+            None
+        } else if self.transaction.version == Some(database.version()) {
+            Some((*self.state.catalog).clone())
+        } else {
+            self.transaction.beside_others(&self.state)
+        };
+        let Some(mut catalog) = changed else {
             let what = if overtaken { "transactions" } else { "change of the catalog" };
             return Err(SqlError::new(
                 SqlState::SERIALIZATION_FAILURE,
                 format!("could not serialize access due to concurrent {what}"),
             )
             .hint("The transaction might succeed if retried."));
-        }
-        let mut catalog = (*self.state.catalog).clone();
+        };
         catalog.forget_access();
         catalog.version = database.version() + 1;
         let before = database.catalog();

@@ -1,5 +1,6 @@
 //! What all sessions share, whatever their databases.
 
+mod beside;
 mod databases;
 mod ears;
 mod per_database;
@@ -36,6 +37,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use beside::beside;
 pub(crate) use ears::Ears;
 pub(crate) use per_database::PerDatabase;
 

@@ -1,7 +1,7 @@
 //! Changes of definitions beside other transactions, and read-only transactions beside writers.
 
 use crate::common::{code, hears_of_conflicts, ok, run, session, text};
-use scaledb_engine::Engine;
+use scaledb_engine::{Engine, SerializationPoint};
 use scaledb_sql::Database;
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -646,6 +646,56 @@ fn new_tables_are_empty<E: Engine>(db: Database<E>) {
     }
 }
 
+/// What other sessions do to their temporary tables, and to the list of databases, is no conflict of changes.
+fn changes_go_on_beside_temporary_tables_and_databases<E: Engine>(db: Database<E>) {
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    ok(a, "create table t (id int primary key, n int); insert into t values (1, 1)");
+    ok(a, "create type mood as enum ('ok', 'bad'); create sequence s");
+    // each: what one session does in a block, and what another does meanwhile
+    let cases = [
+        ("create table u (id int primary key)", "create temp table mine (id serial, n int)", "drop table u"),
+        ("alter table t add m int default 3", "drop table mine", "alter table t drop m"),
+        ("create temp table own (n int)", "create temp table mine (n int)", "drop table own"),
+        ("drop sequence s", "create database other", "create sequence s"),
+        ("create unique index i on t (n)", "drop database other", "drop index i"),
+        ("create table u (t int references t)", "alter table mine add m mood", "drop table u"),
+    ];
+    for (change, beside, back) in cases {
+        ok(a, "begin");
+        ok(a, change);
+        ok(a, "insert into t values (2, 2)");
+        ok(b, beside);
+        if let Err(error) = run(a, "commit") {
+            // an engine whose transactions have their place at their begin finds the version of the catalog changed
+            assert_eq!(error.code().as_str(), "40001", "{change} beside {beside}");
+            assert_eq!(
+                db.engine().serialization_point(),
+                SerializationPoint::Begin,
+                "{change} beside {beside}"
+            );
+            ok(a, change);
+        }
+        ok(a, back);
+        ok(a, "delete from t where id = 2");
+    }
+    assert_eq!(text(b, "insert into mine (n) values (7) returning n, m"), "7|NULL");
+    // a temporary table may name what goes, and a query of the catalog sees all of them
+    for (before, change, beside) in [
+        ("select 1", "drop type face", "create temp table looks (f face)"),
+        ("select 1", "drop table t", "create temp table kept (n int default nextval('s'))"),
+        ("select 1", "create table u (n int)", "create temp view seen as select n from t"),
+        ("select 1", "create table u (n int)", "create table v (n int)"),
+        ("select count(*) from pg_class", "create table u (n int)", "create temp table counted (n int)"),
+    ] {
+        ok(a, "drop table if exists u, v; drop type if exists face; create type face as enum ('ok')");
+        ok(a, &format!("begin; {before}"));
+        ok(a, change);
+        ok(b, beside);
+        assert_eq!(code(a, "commit"), "40001", "{change} beside {beside}");
+        ok(b, "discard temp");
+    }
+}
+
 on_each_engine!(
     new_tables_are_empty,
     indexes_come_and_go_without_a_copy,
@@ -662,4 +712,5 @@ on_each_engine!(
     a_change_that_is_taken_back_leaves_no_bar,
     a_check_behind_a_savepoint_sees_all_rows,
     changes_beside_changes_get_through,
+    changes_go_on_beside_temporary_tables_and_databases,
 );

@@ -111,6 +111,7 @@ impl<E: Engine> Session<E> {
         if !self.transaction.changed {
             // two changes of the catalog conflict at their commits
             self.transaction.changed = true;
+            self.transaction.unchanged = Some(self.state.catalog.clone());
             self.cache.clear();
         }
         Ok(())

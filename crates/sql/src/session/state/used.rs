@@ -32,6 +32,11 @@ impl Used {
         self.whole.set(true);
     }
 
+    /// Whether it has.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole.get()
+    }
+
     /// Notes that it has looked who owns an object, and what a role may do with it.
     pub(crate) fn note_access(&self, object: u32) {
         self.roles.set(true);

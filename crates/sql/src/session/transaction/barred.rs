@@ -74,7 +74,8 @@ impl<E: Engine> Session<E> {
             // behind a savepoint, too: what was committed since its begin may not be seen
             self.transaction.ran = true;
         }
-        if self.transaction.version == Some(self.state.database.version()) {
+        let is_of_now = self.transaction.version == Some(self.state.database.version());
+        if is_of_now || self.transaction.beside_others(&self.state).is_some() {
             Ok(())
         } else {
             Err(crate::error::changed_definition())

@@ -101,6 +101,7 @@ impl<E: Engine> Session<E> {
         transaction.savepoints.clear();
         transaction.deferred.clear();
         transaction.changed = false;
+        transaction.unchanged = None;
         transaction.made = None;
         for database in transaction.closed.drain(..) {
             database.close(false);

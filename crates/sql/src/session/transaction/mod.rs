@@ -11,13 +11,14 @@ use super::Session;
 use super::record::Record;
 use super::savepoint::Mark;
 use super::settings::Settings;
+use super::state::SessionState;
 use crate::api::Status;
 use crate::exec::late::Check;
-use crate::shared::PerDatabase;
+use crate::shared::{PerDatabase, beside};
 use crate::trace::Number;
 use scaledb_base::TableId;
-use scaledb_catalog::Store;
-use scaledb_engine::{Engine, ReadMark, TableInfo};
+use scaledb_catalog::{Catalog, Store};
+use scaledb_engine::{Engine, ReadMark, SerializationPoint, TableInfo};
 use scaledb_notify::Ticket;
 use scaledb_parse::utility::{Isolation, Modes};
 use scaledb_planner::bind::Lookup;
@@ -100,6 +101,8 @@ pub(super) struct Transaction {
     pub(super) closed: Vec<Arc<PerDatabase>>,
     /// Whether it has changed the catalog.
     pub(super) changed: bool,
+    /// The catalog before its changes.
+    pub(super) unchanged: Option<Arc<Catalog>>,
     /// When it began, for `now()`.
     pub(super) time: Option<i64>,
 }
@@ -160,6 +163,18 @@ impl Transaction {
                 None => self.touched.push((oid, id, statement)),
             }
         }
+    }
+
+    /// The catalog of the transaction with what others have committed since it began, if neither matters to the other.
+    pub(super) fn beside_others<E: Engine>(&self, state: &SessionState<E>) -> Option<Catalog> {
+        // in a cluster the engine compares the versions of the catalog; and where a transaction has the place of its
+        // begin, its changes would come before those that it is to be put upon
+        let is_placed = state.shared.engine.serialization_point() == SerializationPoint::Begin;
+        if state.shared.is_shared || is_placed || state.used.is_whole() {
+            return None;
+        }
+        let begun = self.unchanged.as_ref().unwrap_or(&state.catalog);
+        beside(&state.catalog, begun, &state.database.catalog())
     }
 
     /// Notes a statement, for the messages of transactions that conflict with this one.
