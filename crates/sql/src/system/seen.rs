@@ -179,11 +179,28 @@ fn types_of_system(text: &str) -> Vec<(Range<usize>, String)> {
         }) {
             last += 1;
         }
-        let words = text[first.start..tokens.all[last].end].to_lowercase();
-        // a number behind the name is in the middle of what a time is called, and "character" has a length of 1
-        let ty = Type::parse(&words).ok().filter(|_| !tokens.sign(last + 1, "("));
-        let ty = ty.filter(|_| words != "bpchar");
-        found.push((first.start..tokens.all[last].end, ty.map_or(words, Type::sql_name)));
+        let mut words = text[first.start..tokens.all[last].end].to_lowercase();
+        let mut modifier = "";
+        if tokens.sign(last + 1, "(")
+            && let Some(close) = (last + 2..tokens.all.len()).find(|&at| tokens.sign(at, ")"))
+        {
+            // of a time it stands in the middle
+            modifier = &text[tokens.all[last + 1].start..tokens.all[close].end];
+            last = close;
+            while ["with", "without", "time", "zone"].iter().any(|word| tokens.is(last + 1, word)) {
+                last += 1;
+                words = format!("{words} {}", tokens.all[last].of(text).to_lowercase());
+            }
+        }
+        let ty = Type::parse(&words).ok().filter(|_| words != "bpchar");
+        let name = ty.map_or(words, Type::sql_name);
+        let printed = match name.split_once(' ') {
+            Some((head, rest)) if head.starts_with("time") && !modifier.is_empty() => {
+                format!("{head}{modifier} {rest}")
+            }
+            _ => format!("{name}{modifier}"),
+        };
+        found.push((first.start..tokens.all[last].end, printed));
     }
     found
 }

@@ -10,3 +10,5 @@ select generation_expression from information_schema.columns where table_name = 
 create function "MAX"(int) returns int language sql immutable as 'select $1';
 create table own (n int default "MAX"(1), m float8 default GREATEST(PI(), pi()), l text default Current_Schema);
 select column_default from information_schema.columns where table_name = 'own' order by ordinal_position;
+create table kinds (a time default ('now'::text)::time(3) with time zone, b timestamp default ('now'::text)::timestamp(3) with time zone, c time default ('now'::text)::time(3) without time zone, d timestamp default ('now'::text)::timestamp(3) without time zone, e timestamptz default ('now'::text)::timestamptz(3), f numeric default ('1'::text)::NUMERIC(5,2), g text default ('1'::text)::varchar(5), h text default ('a'::text)::char(3), j interval default ('1 day'::text)::interval(3), k timestamptz default ('now'::text)::TIMESTAMP WITH TIME ZONE);
+select column_name, column_default from information_schema.columns where table_name = 'kinds' and column_name not in ('g', 'h') order by ordinal_position;
