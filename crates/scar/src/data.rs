@@ -28,3 +28,18 @@ pub trait Data: Copy + Eq + Hash + Debug + Default + Send + Sync + 'static {
         false
     }
 }
+
+/// Numbers in one partition, for tests.
+#[cfg(test)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Numbers;
+
+#[cfg(test)]
+impl Data for Numbers {
+    type Key = u32;
+    type Value = u32;
+
+    fn partition(_: &u32, _: usize) -> PartitionId {
+        PartitionId(0)
+    }
+}

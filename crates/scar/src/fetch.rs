@@ -191,8 +191,7 @@ impl<R: Rules, D: Data> Node<R, D> {
                 break;
             }
             if let Some(replica) = readable(partition) {
-                let (now, seen) = replica.read(partition, &key, self.epoch);
-                let value = at.map_or(now, |epoch| replica.at(self.rules, &key, epoch));
+                let (value, seen) = replica.read_at(self.rules, partition, &key, at, self.epoch);
                 bytes += D::bytes(&key, value.as_ref());
                 brought.keys.push((key, value, seen));
             }

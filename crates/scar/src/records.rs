@@ -199,23 +199,12 @@ impl<D: Data> fmt::Debug for Records<D> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ids::{Epoch, PartitionId, Time};
+    use super::super::data::Numbers;
+    use super::super::ids::{Epoch, Time};
     use super::super::replica::{Gap, Version};
     use super::*;
     use rand::rngs::SmallRng;
     use rand::{Rng, SeedableRng};
-
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-    struct Numbers;
-
-    impl Data for Numbers {
-        type Key = u32;
-        type Value = u32;
-
-        fn partition(_: &u32, _: usize) -> PartitionId {
-            PartitionId(0)
-        }
-    }
 
     fn record(value: u32) -> Record<Numbers> {
         let now = Version { value: Some(value), wts: Time(0), epoch: Epoch(0) };

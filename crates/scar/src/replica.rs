@@ -252,6 +252,20 @@ impl<D: Data> Replica<D> {
         }
     }
 
+    /// What [`Replica::read`] returns, of the end of the epoch `at` if there is one: nobody validates that it was read.
+    pub(crate) fn read_at(
+        &self,
+        rules: impl Rules,
+        partition: PartitionId,
+        key: &D::Key,
+        at: Option<Epoch>,
+        epoch: Epoch,
+    ) -> (Option<D::Value>, Seen<D::Key>) {
+        let Some(at) = at else { return self.read(partition, key, epoch) };
+        let seen = Seen { item: Item::Record(key.clone()), wts: Time(0), rts: Time(0), epoch: at };
+        (self.at(rules, key, at), seen)
+    }
+
     /// Reads a range: rows, and what they depend on: all from the end at which the scan begins to the last row that
     /// is handed out, or to the range's other end if there are fewer than the limit.
     pub(crate) fn scan(&self, partition: PartitionId, range: &Range<D::Key>, epoch: Epoch) -> Scanned<D> {
@@ -315,7 +329,12 @@ impl<D: Data> Replica<D> {
     /// In builds with assertions, of an epoch that is no longer kept.
     pub(crate) fn at(&self, rules: impl Rules, key: &D::Key, epoch: Epoch) -> Option<D::Value> {
         debug_assert!(self.keeps(rules, epoch), "versions since {:?} are kept", self.versions.from());
-        let in_record = self.records.get(key).and_then(|record| record.at(epoch));
+        self.value_at(key, self.records.get(key), epoch)
+    }
+
+    /// The value of a key with this record at the end of an epoch.
+    fn value_at(&self, key: &D::Key, record: Option<&Record<D>>, epoch: Epoch) -> Option<D::Value> {
+        let in_record = record.and_then(|record| record.at(epoch));
         let older = self.versions.at(key, epoch);
         // what a lock has made in a record is of epoch 0, and hides nothing
         let newer = |version: &&Version<D::Value>| older.is_none_or(|older| version.epoch > older.epoch);
@@ -323,6 +342,9 @@ impl<D: Data> Replica<D> {
     }
 
     /// The rows of a range at the end of an epoch.
+    ///
+    /// # Panics
+    /// As [`Replica::at`].
     pub(crate) fn rows_at(
         &self,
         rules: impl Rules,
@@ -332,10 +354,13 @@ impl<D: Data> Replica<D> {
         if range.is_empty() {
             return Vec::new();
         }
+        debug_assert!(self.keeps(rules, epoch), "versions since {:?} are kept", self.versions.from());
         let bounds = || (range.low.as_ref(), range.high.as_ref());
-        let records = self.records.range(bounds()).map(|(key, _)| key);
-        let older = self.versions.keys(bounds());
-        let row = |key: &D::Key| self.at(rules, key, epoch).map(|value| (key.clone(), value));
+        let records = self.records.range(bounds()).map(|(key, record)| (key, Some(record)));
+        let older = self.versions.keys(bounds()).map(|key| (key, None));
+        let row = |(key, record): (&D::Key, Option<&Record<D>>)| {
+            Some((key.clone(), self.value_at(key, record, epoch)?))
+        };
         let limit = range.limit as usize;
         if range.backward {
             merged(records.rev(), older.rev(), |a, b| b.cmp(a)).filter_map(row).take(limit).collect()
@@ -665,16 +690,16 @@ impl<D: Data> Replica<D> {
     }
 }
 
-/// The items of two iterators that are in order, each once.
-fn merged<'a, K: 'a>(
-    one: impl Iterator<Item = &'a K>,
-    other: impl Iterator<Item = &'a K>,
+/// The items of two iterators that are in order, each key once: with what the first one has, if both have it.
+fn merged<'a, K: 'a, T>(
+    one: impl Iterator<Item = (&'a K, T)>,
+    other: impl Iterator<Item = (&'a K, T)>,
     order: impl Fn(&K, &K) -> Ordering,
-) -> impl Iterator<Item = &'a K> {
+) -> impl Iterator<Item = (&'a K, T)> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     std::iter::from_fn(move || {
         let first = match (one.peek(), other.peek()) {
-            (Some(a), Some(b)) => order(a, b),
+            (Some((a, _)), Some((b, _))) => order(a, b),
             (_, None) => Ordering::Less,
             (None, _) => Ordering::Greater,
         };

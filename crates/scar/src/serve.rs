@@ -31,8 +31,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         if at.is_some_and(|epoch| !replica.keeps(self.rules, epoch)) {
             return self.send(from, Body::TooOld(txn), out);
         }
-        let (now, seen) = replica.read(partition, &key, self.epoch);
-        let value = at.map_or(now, |epoch| replica.at(self.rules, &key, epoch));
+        let (value, seen) = replica.read_at(self.rules, partition, &key, at, self.epoch);
         self.send(from, Body::ReadReply(txn, key, value, seen), out);
     }
 

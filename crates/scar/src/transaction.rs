@@ -252,19 +252,8 @@ impl<D: Data> Transaction<D> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::data::Numbers;
     use super::*;
-
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-    struct Numbers;
-
-    impl Data for Numbers {
-        type Key = u32;
-        type Value = u32;
-
-        fn partition(_: &u32, _: usize) -> PartitionId {
-            PartitionId(0)
-        }
-    }
 
     #[test]
     fn inserts_into_one_gap_do_not_read_it_once_more_each() {

@@ -111,7 +111,8 @@ impl<D: Data> Versions<D> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ids::{NodeId, PartitionId, Time, TxnId};
+    use super::super::data::Numbers;
+    use super::super::ids::{NodeId, Time, TxnId};
     use super::super::range::Range;
     use super::super::replica::{Replica, Write};
     use super::super::rules::Ours;
@@ -119,18 +120,6 @@ mod tests {
     use rand::rngs::SmallRng;
     use rand::{Rng, SeedableRng};
     use std::ops::Bound::{Excluded, Included};
-
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-    struct Numbers;
-
-    impl Data for Numbers {
-        type Key = u32;
-        type Value = u32;
-
-        fn partition(_: &u32, _: usize) -> PartitionId {
-            PartitionId(0)
-        }
-    }
 
     /// Beside copies of the whole state at the end of each epoch.
     #[test]
@@ -189,7 +178,7 @@ mod tests {
             let first = *states.keys().next().expect("there is one");
             assert!(first == 0 || !replica.keeps(Ours, Epoch(first - 1)));
         }
-        assert!(most > 100, "{most}");
+        assert!(most > 20 * Numbers::bytes(&0, None), "{most}");
         // where no snapshot is left, nothing is kept
         replica.drop_versions(Epoch(600));
         assert_eq!(replica.bytes_of_versions(), 0);

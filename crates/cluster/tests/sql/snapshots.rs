@@ -96,6 +96,7 @@ fn long_queries_get_through_beside_writers_at_every_node() {
                     text(&mut session, "select sum(n) from (select n from account order by id desc) s"),
                     sum
                 );
+                ok(&mut session, "copy account to stdout");
                 // all statements of a block read one state
                 ok(&mut session, "begin read only");
                 let count = text(&mut session, "select count(*) from account");

@@ -57,7 +57,7 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// It has not begun.
     fn begin_at_newest_catalog(&mut self, worker: &mut E::Worker) -> Result<TxnKind> {
-        let mut kind = self.kind_to_begin(false);
+        let (mut kind, mut attempts) = (self.kind_to_begin(false), 0);
         loop {
             let version = self.state.database.version();
             if self.state.catalog.version != version {
@@ -74,6 +74,12 @@ impl<E: Engine> Session<E> {
             };
             if shared.is_shared && begun.is_ok() && !self.has_newest_catalog(worker)? {
                 shared.read_again(&self.state.database, worker)?;
+                // a snapshot may be of before a change that this node knows already
+                if kind.is_snapshot() {
+                    self.context().check_cancel()?;
+                    attempts += 1;
+                    worker.back_off(attempts);
+                }
                 continue;
             }
             let not_ready = matches!(begun, Err(scaledb_base::Error::SnapshotNotReady));
