@@ -6,10 +6,25 @@ use crate::functions::ScalarFn;
 use crate::plan::expr::Expr;
 use scaledb_types::cast::{Context, find_cast, no_cast};
 use scaledb_types::func::{common_type, resolve_operator};
-use scaledb_types::weight;
-use scaledb_types::{Base, Category, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Base, Category, Env, Result, SqlError, SqlState, Type, Value, calendar, weight};
+
+/// From winter to summer, and to another time of day: microseconds.
+const LATER: i64 = 200 * calendar::DAY_MICROS + 26_115_123_457;
 
 impl Binder<'_> {
+    /// Whether a literal means something else at another time, as `now` and `today` do, and a time of day in a zone
+    /// that has summer time.
+    fn is_momentary(&self, text: &str, ty: Type, value: &Value) -> bool {
+        let category = ty.element().unwrap_or(ty).category();
+        let has_words = || text.bytes().any(|b| b.is_ascii_alphabetic());
+        if !matches!(category, Category::DateTime | Category::Range) || !has_words() {
+            return false;
+        }
+        let later = Env { transaction_time: self.env.transaction_time + LATER, ..self.env.clone() };
+        let same = |other: Value| Expr::Const(other).same(&Expr::Const(value.clone()));
+        !Value::parse(text, ty, &later).is_ok_and(same)
+    }
+
     /// Makes an expression one of a type.
     ///
     /// # Errors
@@ -36,6 +51,7 @@ impl Binder<'_> {
                         let fits = read_as != to.plain() && Value::parse(&text, to.plain(), self.env).is_ok();
                         if fits { error } else { self.beginning_at(typed.start, error) }
                     })?;
+                    self.momentary |= self.is_momentary(&text, read_as, &value);
                     let value = scaledb_types::cast::apply_typmod(value, to, explicit)?;
                     return Ok(Typed::constant(value, to));
                 }

@@ -240,6 +240,8 @@ pub struct Binder<'b> {
     pub recursive_references: Vec<usize>,
     /// Calls of functions that may answer differently each time.
     pub volatile: usize,
+    /// Whether a literal means something else at another time.
+    pub momentary: bool,
     /// The next SELECT leaves the types of its literals and parameters open: columns that they are for decide.
     pub leaves_open: bool,
     /// What the query at hand says about locking rows.
@@ -335,6 +337,7 @@ impl<'b> Binder<'b> {
             first_names: HashMap::new(),
             recursive_references: Vec::new(),
             volatile: 0,
+            momentary: false,
             leaves_open: false,
             locking: lock::Locking::default(),
             inherited: Vec::new(),
@@ -428,6 +431,7 @@ impl<'b> Binder<'b> {
             reads_much: AtomicBool::new(false),
             contended: AtomicBool::new(false),
             steady: self.volatile == 0,
+            momentary: self.momentary,
             relations: self.relations,
             unpopulated: self.unpopulated,
             whole_catalog: self.whole_catalog,

@@ -422,6 +422,8 @@ pub struct Plan {
     pub contended: AtomicBool,
     /// Whether it has the same rows whenever it is run on the same state: it calls no volatile function.
     pub steady: bool,
+    /// Whether a literal in it means something else at another time, as `'today'` does: it is not kept.
+    pub momentary: bool,
     pub writes: bool,
     /// Whether it writes rows of other tables than temporary ones.
     pub lasting: bool,

@@ -305,8 +305,11 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         let piece = Piece { text: &sql.text, names: Some(&names), types, wanted, path, written };
         let compiled = runner.compile(&piece)?;
         loaded.check_writes(&compiled)?;
+        let momentary = matches!(&compiled.action, Action::Plan(plan) if plan.momentary);
         let planned = Arc::new(Planned::new(Held::new(Arc::new(compiled)), names.records(), generation));
-        loaded.keep(sql, planned.clone());
+        if !momentary {
+            loaded.keep(sql, planned.clone());
+        }
         Ok(planned)
     }
 

@@ -92,6 +92,7 @@ impl<E: Engine> Session<E> {
     }
 
     fn run_direct(&mut self, text: &str, values: &[Value], rows: &mut dyn Rows) -> Result<Tag> {
+        self.look_at_clock();
         let compiled = self.compile(one(text), &[])?;
         if values.len() != compiled.params.len() {
             let (given, takes) = (values.len(), compiled.params.len());

@@ -231,6 +231,7 @@ impl<E: Engine> Session<E> {
     /// Compiles one statement of a simple query: with its literals taken out, if that works.
     fn compile_simple(&mut self, text: &str) -> Result<(Held, Vec<Value>)> {
         self.refresh();
+        self.look_at_clock();
         parse::refuse_empty_names(text)?;
         if let Some(found) = normalize::normalize(text, &self.env)
             && let Ok(compiled) = self.compile(&found.text, &types_of(&found))
@@ -296,6 +297,10 @@ impl<E: Engine> Session<E> {
         };
         if let Some(run) = &mut logged {
             self.log_simple(run, &compiled, text);
+        }
+        if matches!(compiled.action, Action::Plan(_) | Action::Call(_)) {
+            // the time that its literals were read at
+            self.transaction.time.get_or_insert(self.env.transaction_time);
         }
         let alone = self.transaction.is_alone();
         if let Some(columns) = &compiled.columns
@@ -429,6 +434,7 @@ impl<E: Engine> Session<E> {
     }
 
     pub(super) fn prepare_named(&mut self, name: &str, text: &str, types: &[u32]) -> Result<()> {
+        self.look_at_clock();
         if !name.is_empty() && self.statements.contains_key(name) {
             let what = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_PREPARED_STATEMENT, what));
@@ -530,6 +536,9 @@ impl<E: Engine> Session<E> {
         formats: &[i16],
         values: &[Option<&[u8]>],
     ) -> Result<()> {
+        if !values.is_empty() {
+            self.look_at_clock();
+        }
         // the unnamed portal's memory is used again, and its hold on the statement, if that is the same
         let old = if portal.is_empty() { self.unnamed.take() } else { None };
         let known = old.as_ref().map(|old| old.compiled());
@@ -659,8 +668,12 @@ fn is_lasting(action: &Action) -> bool {
     let simple = |utility: &Utility| {
         matches!(utility, Utility::Begin { .. } | Utility::Commit { .. } | Utility::Rollback { .. })
     };
-    matches!(action, Action::Plan(_) | Action::Call(_))
-        || matches!(action, Action::Utility(utility) if simple(utility))
+    match action {
+        Action::Plan(plan) => !plan.momentary,
+        Action::Call(call) => is_lasting(&call.args.action),
+        Action::Utility(utility) => simple(utility),
+        _ => false,
+    }
 }
 
 /// Whether a statement may run in a block that has failed.

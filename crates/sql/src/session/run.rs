@@ -93,6 +93,16 @@ impl<E: Engine> Session<E> {
         }
     }
 
+    /// Sets the clock of the transaction, which literals such as `'now'` read, before a statement begins that may be
+    /// the first one in it.
+    pub(super) fn look_at_clock(&mut self) {
+        if self.transaction.is_alone() && !self.transaction.has_begun() {
+            // of a statement that has not come to run
+            self.transaction.time = None;
+        }
+        self.env.transaction_time = self.transaction.time.unwrap_or_else(scaledb_types::zone::clock);
+    }
+
     /// Sets the clocks of the statement, and takes note of settings that have changed.
     pub(super) fn start_statement(&mut self) {
         self.refresh();

@@ -29,8 +29,12 @@ impl<E: Engine> SessionState<E> {
         let (plan, _) = binder.finish(Bound::new(Node::Result, vec![output]), Kind::Select, false);
         let number = self.running.get();
         let version = self.catalog.version;
+        let momentary = plan.momentary;
         let made = compiled("", number, 0, Action::Plan(plan), Vec::new(), None, version);
         let held = Held::new(Arc::new(made));
+        if momentary {
+            return Ok(held);
+        }
         let mut domains = self.domains.borrow_mut();
         if domains.len() >= MAX_DOMAINS {
             domains.clear();
