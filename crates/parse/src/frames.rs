@@ -1,7 +1,8 @@
-//! `EXCLUDE TIES` and its like at the end of a window's frame, which the parser does not know.
+//! What the parser does not know of a window's frame: `EXCLUDE TIES` and its like at its end, and bounds that begin
+//! with a literal and go on, `'1 day'::interval PRECEDING`, which are put in parentheses.
 //!
-//! They become the first expression of PARTITION BY: `""."TIES"`, which no statement can contain, as no name is empty.
-//! So they are kept where the text of a view is printed from its tree.
+//! What is excluded becomes the first expression of PARTITION BY: `""."TIES"`, which no statement can contain, as no
+//! name is empty. So it is kept where the text of a view is printed from its tree.
 
 use sqlparser::ast::{Expr, Ident, WindowSpec};
 use sqlparser::keywords::Keyword;
@@ -30,6 +31,15 @@ pub(super) fn is_form(text: &str) -> bool {
 pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut at = 0;
     while at < tokens.len() {
+        if matches!(tokens[at].token, Token::SingleQuotedString(_))
+            && let Some(end) = bound_at(&tokens, at)
+        {
+            let span = tokens[at].span;
+            tokens.insert(end, TokenWithSpan { token: Token::RParen, span });
+            tokens.insert(at, TokenWithSpan { token: Token::LParen, span });
+            at = end + 2;
+            continue;
+        }
         if is(&tokens[at], "EXCLUDE")
             && let Some((form, end)) = form_at(&tokens, at)
             && let Some(open) = opening(&tokens, at)
@@ -60,6 +70,30 @@ fn is_space(token: &TokenWithSpan) -> bool {
 /// The next token that is no space.
 fn next(tokens: &[TokenWithSpan], from: usize) -> usize {
     from + tokens[from.min(tokens.len())..].iter().take_while(|token| is_space(token)).count()
+}
+
+/// Where the bound of a frame ends that begins with this literal, if there is more of it.
+fn bound_at(tokens: &[TokenWithSpan], literal: usize) -> Option<usize> {
+    let before = tokens[..literal].iter().rev().find(|token| !is_space(token))?;
+    let begins = ["BETWEEN", "AND", "ROWS", "RANGE", "GROUPS"].iter().any(|word| is(before, word));
+    let more = tokens.get(next(tokens, literal + 1))?;
+    if !begins || is(more, "PRECEDING") || is(more, "FOLLOWING") {
+        return None;
+    }
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate().skip(literal) {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen | Token::SemiColon if depth == 0 => return None,
+            Token::RParen => depth -= 1,
+            _ if depth > 0 => {}
+            _ if is(token, "PRECEDING") || is(token, "FOLLOWING") => return Some(at),
+            // of another condition
+            _ if is(token, "AND") => return None,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// What is left out, and where the words end, if they stand at the end of a frame.
@@ -127,6 +161,27 @@ mod tests {
     fn shown(text: &str) -> String {
         let Statement::Query(query) = crate::statement(text).unwrap() else { panic!("a query") };
         query.to_string()
+    }
+
+    #[test]
+    fn bounds_may_begin_with_a_literal() {
+        for (bounds, wanted) in [
+            (
+                "between '1 day'::interval preceding and '2'::text::interval following",
+                "BETWEEN ('1 day'::INTERVAL) PRECEDING AND ('2'::TEXT::INTERVAL) FOLLOWING",
+            ),
+            ("'1 day'::interval preceding", "('1 day'::INTERVAL) PRECEDING"),
+            (
+                "between '1 day' preceding and current row",
+                "BETWEEN INTERVAL '1 day' PRECEDING AND CURRENT ROW",
+            ),
+        ] {
+            let once = shown(&format!(
+                "select sum(a) over (order by b range {bounds}) from t where a between 'a' || 'b' and 'c' || 'd'"
+            ));
+            assert!(once.contains(wanted), "{once}");
+            assert!(once.ends_with("BETWEEN 'a' || 'b' AND 'c' || 'd'"), "{once}");
+        }
     }
 
     #[test]
