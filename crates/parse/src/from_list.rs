@@ -1,5 +1,6 @@
 //! What may stand for a table and the parser does not know: `ONLY t`, `ONLY (t)` and `t *`, which are `t`, for tables
-//! have no heirs; and functions that are no calls, `FROM CAST(a AS int) AS c`, which are put in a query of their own.
+//! have no heirs; functions that are no calls, `FROM CAST(a AS int) AS c`, which are put in a query of their own; and
+//! `f() AS (a int)`, which has no name.
 
 use super::fetch::{is, next};
 use sqlparser::keywords::Keyword;
@@ -75,6 +76,7 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 at = next(&tokens, at);
             }
             function(&tokens, at, &mut inserts);
+            definitions(&tokens, at, &mut inserts);
             unstar(&mut tokens, at);
         }
         let Some(token) = tokens.get(at).map(|token| &token.token) else { break };
@@ -169,6 +171,34 @@ fn unstar(tokens: &mut [TokenWithSpan], at: usize) {
     }
 }
 
+/// `f(..) AS (a int, b text)`: a list of definitions without a name before it, which is that of the function.
+fn definitions(tokens: &[TokenWithSpan], at: usize, inserts: &mut Vec<(usize, Vec<Token>)>) {
+    let at = if is(tokens, at, &[Keyword::LATERAL]) { next(tokens, at + 1) } else { at };
+    let Some(end) = name_end(tokens, at) else { return };
+    let Some(close) = closing(tokens, next(tokens, end)) else { return };
+    let word = next(tokens, close + 1);
+    let list = next(tokens, word + 1);
+    if is(tokens, word, &[Keyword::AS]) && tokens.get(list).is_some_and(|token| token.token == Token::LParen)
+    {
+        inserts.push((list, vec![tokens[end - 1].token.clone()]));
+    }
+}
+
+/// Where the parenthesis is closed that opens here.
+fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
+    tokens.get(open).filter(|token| token.token == Token::LParen)?;
+    let mut depth = 0_usize;
+    let close = tokens[open..].iter().position(|token| {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    close.map(|close| open + close)
+}
+
 /// A function that is no call: what is to stand before and behind it.
 fn function(tokens: &[TokenWithSpan], at: usize, inserts: &mut Vec<(usize, Vec<Token>)>) {
     let open = next(tokens, at + 1);
@@ -179,17 +209,8 @@ fn function(tokens: &[TokenWithSpan], at: usize, inserts: &mut Vec<(usize, Vec<T
     }
     let mut end = at + 1;
     if has_parentheses {
-        let mut depth = 0_usize;
-        let close = tokens[open..].iter().position(|token| {
-            match token.token {
-                Token::LParen => depth += 1,
-                Token::RParen => depth -= 1,
-                _ => {}
-            }
-            depth == 0
-        });
-        let Some(close) = close else { return };
-        end = open + close + 1;
+        let Some(close) = closing(tokens, open) else { return };
+        end = close + 1;
     }
     let own = match &tokens[at].token {
         Token::Word(word) if plain => Some(word.value.to_lowercase()),
