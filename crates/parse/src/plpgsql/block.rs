@@ -24,6 +24,9 @@ pub(super) struct Parser<'a> {
     pub(super) loops: Vec<Option<String>>,
     /// The line of a byte of the text, for those that ask from left to right.
     line: (usize, u32),
+    /// Whether pieces of SQL are read, and the first mistake in one.
+    checks: bool,
+    pub(super) wrong: Option<SqlError>,
 }
 
 impl<'a> Parser<'a> {
@@ -37,7 +40,14 @@ impl<'a> Parser<'a> {
             depth: 0,
             loops: Vec::new(),
             line: (0, 1),
+            checks: false,
+            wrong: None,
         }
+    }
+
+    /// One that reads the pieces of SQL, too.
+    pub(super) fn checking(body: &'a str) -> Self {
+        Self { checks: true, ..Self::new(body) }
     }
 
     pub(super) fn finish(self, block: Block) -> Program {
@@ -169,12 +179,30 @@ impl<'a> Parser<'a> {
         &self.variables[id]
     }
 
-    /// A piece of SQL in the scope at hand.
+    /// An expression in the scope at hand.
     pub(super) fn sql(&mut self, text: impl Into<String>) -> Sql {
+        let text = text.into();
+        if self.checks && self.wrong.is_none() {
+            let added = "SELECT ";
+            self.wrong = mistake_in(&format!("{added}{text}"), added.len());
+        }
+        self.piece(text)
+    }
+
+    /// A statement in the scope at hand.
+    pub(super) fn sql_statement(&mut self, text: impl Into<String>) -> Sql {
+        let text = text.into();
+        if self.checks && self.wrong.is_none() {
+            self.wrong = mistake_in(&text, 0);
+        }
+        self.piece(text)
+    }
+
+    fn piece(&mut self, text: String) -> Sql {
         let scope = self.scope.unwrap_or(0);
         let visible = self.scopes.get(scope).map_or(0, |scope| scope.names.len());
         self.pieces += 1;
-        Sql { text: text.into(), number: self.pieces - 1, scope, visible }
+        Sql { text, number: self.pieces - 1, scope, visible }
     }
 
     /// `<<label>>`, if one is there.
@@ -439,6 +467,20 @@ impl<'a> Parser<'a> {
         let text = self.until(ends)?;
         Ok(self.sql(text))
     }
+}
+
+/// What is wrong with the syntax of a piece of SQL, whose first characters nobody has written.
+fn mistake_in(text: &str, added: usize) -> Option<SqlError> {
+    let read = crate::with_stack(text, || match crate::utility::parse(text) {
+        Some(utility) => utility.map(drop),
+        None => crate::statement(text).map(drop),
+    });
+    let mut error = read.err().filter(|error| error.code() == SqlState::SYNTAX_ERROR)?;
+    if let Some(position) = error.fields_mut().position.take() {
+        let position = position.saturating_sub(added as u32).max(1);
+        error.fields_mut().internal = Some((position, text[added..].to_owned()));
+    }
+    Some(error)
 }
 
 /// The SQLSTATE that a text is.

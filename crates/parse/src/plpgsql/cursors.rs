@@ -52,7 +52,8 @@ impl Parser<'_> {
         if !self.at.accept("for") {
             self.at.expect("is")?;
         }
-        let query = self.expression(&[])?;
+        let text = self.until(&[])?;
+        let query = self.sql_statement(text);
         self.close(outer);
         self.at.expect_sign(";")?;
         let default = Some(self.sql(own));

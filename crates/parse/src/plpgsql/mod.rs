@@ -383,6 +383,8 @@ pub enum Step {
     Diagnostics {
         stacked: bool,
         items: Vec<(Target, Diagnostic)>,
+        /// The line that it stands in, which PG_CONTEXT says.
+        line: u32,
     },
 }
 
@@ -443,7 +445,39 @@ pub struct Outside {
 /// # Errors
 /// 42601 and its kin; 0A000 for parts of PL/pgSQL that are not there.
 pub fn program(body: &str, name: Option<&str>, outside: Vec<Outside>) -> Result<Program> {
-    let mut parser = Parser::new(body);
+    read(Parser::new(body), name, outside)
+}
+
+/// Reads a block that has not been read before: its pieces of SQL, too, which are otherwise read when they first run.
+///
+/// # Errors
+/// As [`program`]; 42601 for pieces of SQL.
+pub fn new_program(body: &str, name: Option<&str>, outside: Vec<Outside>) -> Result<Program> {
+    read(Parser::checking(body), name, outside)
+}
+
+fn read(mut parser: Parser<'_>, name: Option<&str>, outside: Vec<Outside>) -> Result<Program> {
+    let body = parser.at.text;
+    let program = program_of(&mut parser, name, outside);
+    // a mistake in a piece of SQL is before whatever came to an end
+    let read = match parser.wrong.take() {
+        Some(error) => Err(error),
+        None => program.map(|(conflicts, block)| Program { conflicts, ..parser.finish(block) }),
+    };
+    read.map_err(|mut error| {
+        // the text of the client is another one
+        if let Some(position) = error.fields_mut().position.take() {
+            error.fields_mut().internal.get_or_insert_with(|| (position, body.to_owned()));
+        }
+        error
+    })
+}
+
+fn program_of(
+    parser: &mut Parser<'_>,
+    name: Option<&str>,
+    outside: Vec<Outside>,
+) -> Result<(Option<NameConflicts>, Block)> {
     parser.open(name.map(str::to_owned));
     for variable in outside {
         parser.declare(&variable.name, variable.ty);
@@ -455,7 +489,7 @@ pub fn program(body: &str, name: Option<&str>, outside: Vec<Outside>) -> Result<
     let block = parser.block(label)?;
     parser.at.accept_sign(";");
     parser.at.end()?;
-    Ok(Program { conflicts, ..parser.finish(block) })
+    Ok((conflicts, block))
 }
 
 /// Reads what is behind the word DO.

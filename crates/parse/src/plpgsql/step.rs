@@ -58,7 +58,7 @@ impl Parser<'_> {
             "perform" => {
                 self.at.next();
                 let text = self.until(&[])?;
-                Ok(Step::Perform(self.sql(format!("SELECT {text}"))))
+                Ok(Step::Perform(self.sql_statement(format!("SELECT {text}"))))
             }
             "execute" => {
                 self.at.next();
@@ -83,12 +83,13 @@ impl Parser<'_> {
                 Ok(Step::Assert { condition, message })
             }
             "get" => {
+                let line = self.line();
                 self.at.next();
-                self.diagnostics()
+                self.diagnostics(line)
             }
             "call" => {
-                let sql = self.expression(&[])?;
-                Ok(Step::Sql { sql, into: None })
+                let text = self.until(&[])?;
+                Ok(Step::Sql { sql: self.sql_statement(text), into: None })
             }
             "open" => {
                 self.at.next();
@@ -265,7 +266,7 @@ impl Parser<'_> {
             Some((head, into)) => (format!("{head} {}", &text[rest..end]), Some(into)),
             None => (text[start..end].to_owned(), None),
         };
-        Ok(Step::Sql { sql: self.sql(whole), into })
+        Ok(Step::Sql { sql: self.sql_statement(whole), into })
     }
 
     /// What is behind EXECUTE.
@@ -301,7 +302,8 @@ impl Parser<'_> {
             let using = if self.at.accept("using") { self.using(&ends)? } else { Vec::new() };
             return Ok(Query::Dynamic(text, using));
         }
-        Ok(Query::Static(self.expression(ends)?))
+        let text = self.until(ends)?;
+        Ok(Query::Static(self.sql_statement(text)))
     }
 
     /// What is behind IF, its END IF included.
@@ -389,7 +391,7 @@ impl Parser<'_> {
     }
 
     /// What is behind GET.
-    fn diagnostics(&mut self) -> Result<Step> {
+    fn diagnostics(&mut self, line: u32) -> Result<Step> {
         let stacked = self.at.accept("stacked");
         if !stacked {
             self.at.accept("current");
@@ -421,7 +423,7 @@ impl Parser<'_> {
             };
             items.push((target, item));
             if !self.at.accept_sign(",") {
-                return Ok(Step::Diagnostics { stacked, items });
+                return Ok(Step::Diagnostics { stacked, items, line });
             }
         }
     }

@@ -1,13 +1,14 @@
 //! What is wrong with a body that can be seen before it runs.
 
-use super::{Loaded, Returns};
-use scaledb_parse::plpgsql::{Block, Line, Return, Step};
+use super::{Loaded, Returns, Slot};
+use scaledb_parse::plpgsql::{Block, Line, Return, Step, Target};
 use scaledb_types::{Result, SqlError, SqlState};
 
-/// Looks at the RETURNs of a body.
+/// Looks at the RETURNs of a body, and at what GET DIAGNOSTICS assigns to.
 ///
 /// # Errors
-/// 42804 for one that does not fit what the routine returns; 42601 for one without a value.
+/// 42804 for a RETURN that does not fit what the routine returns; 42601 for one without a value, and for a row that is
+/// to be assigned to.
 pub(super) fn returns(loaded: &Loaded) -> Result<()> {
     block(loaded, &loaded.program.block)
 }
@@ -42,6 +43,18 @@ fn step(loaded: &Loaded, step: &Step) -> Result<()> {
         Step::ReturnNext(returned) => next(loaded, returned),
         Step::ReturnQuery(_) if !loaded.set => {
             Err(mismatch("cannot use RETURN QUERY in a non-SETOF function"))
+        }
+        Step::Diagnostics { items, .. } => items.iter().try_for_each(|(target, _)| scalar(loaded, target)),
+        _ => Ok(()),
+    }
+}
+
+fn scalar(loaded: &Loaded, target: &Target) -> Result<()> {
+    match loaded.places[target.variable] {
+        Slot::Row { .. } | Slot::Record(_) if target.field.is_none() => {
+            let name = &loaded.program.variables[target.variable].name;
+            let what = format!("\"{name}\" is not a scalar variable");
+            Err(SqlError::new(SqlState::SYNTAX_ERROR, what))
         }
         _ => Ok(()),
     }

@@ -13,7 +13,7 @@ use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-const INVALID_CURSOR_DEFINITION: SqlState = SqlState::new(b"42P11");
+pub(super) const INVALID_CURSOR_DEFINITION: SqlState = SqlState::new(b"42P11");
 
 /// A cursor that is to be opened.
 pub(crate) struct Rows {
@@ -137,7 +137,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         let rows = match query {
             Query::Static(sql) => self.cursor_rows(sql, scroll)?,
             Query::Dynamic(text, using) => {
-                let (planned, values) = self.dynamic_for(text, using, Wanted::Cursor)?;
+                let (planned, values) = self.dynamic_query(text, using, Wanted::Cursor)?;
                 self.rows_for_cursor(&planned, Some(&values), scroll)?
             }
         };
@@ -172,6 +172,11 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
 
     /// Makes the portal, whose name the variable holds from here on.
     fn opened(&mut self, variable: VariableId, name: Option<String>, rows: Rows) -> Result<String> {
+        let declaration = &self.loaded.program.variables[variable];
+        if name.is_none() && declaration.constant {
+            let what = format!("variable \"{}\" is declared CONSTANT", declaration.name);
+            return Err(SqlError::new(SqlState::ERROR_IN_ASSIGNMENT, what));
+        }
         let portal = self.cursors()?.open(name.as_deref(), rows)?;
         if name.is_none() {
             self.hold(variable, Value::text(&*portal))?;

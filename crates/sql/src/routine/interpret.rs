@@ -1,11 +1,13 @@
 //! Runs statements, one after the other.
 
+use super::cursors::INVALID_CURSOR_DEFINITION;
 use super::frame::Frame;
 use super::names::Names;
 use super::runner::{Ran, Runner};
 use super::{Loaded, Piece, Planned, Returns, Said, Slot, Wanted};
 use crate::api::Severity;
 use crate::compiled::{Action, Held};
+use scaledb_parse::lex;
 use scaledb_parse::plpgsql::{
     Block, Declaration, Diagnostic, Into, Line, Query, Sql, Step, Target, VariableId,
 };
@@ -279,7 +281,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                     return Err(SqlError::new(SqlState::ASSERT_FAILURE, text));
                 }
             }
-            Step::Diagnostics { stacked, items } => self.diagnostics(*stacked, items)?,
+            Step::Diagnostics { stacked, items, line } => self.diagnostics(*stacked, items, *line)?,
         }
         Ok(Flow::Next)
     }
@@ -542,11 +544,16 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         self.run_statement(&planned, None, into, into.is_none())
     }
 
-    /// EXECUTE.
+    /// EXECUTE: the last of several statements gives the rows for INTO.
     fn execute(&mut self, text: &'l Sql, using: &'l [Sql], into: Option<&'l Into>) -> Result<()> {
-        let (planned, values) = self.dynamic(text, using)?;
+        let Dynamic { text, types, values } = self.dynamic_text(text, using)?;
         let found = self.frame.values[self.loaded.found].clone();
-        self.run_statement(&planned, Some(&values), into, false)?;
+        let statements = statements_of(&text);
+        let last = statements.len() - 1;
+        for (number, statement) in statements.into_iter().enumerate() {
+            let planned = self.compile_dynamic(statement, types.clone(), Wanted::Statement)?;
+            self.run_statement(&planned, Some(&values), into.filter(|_| number == last), false)?;
+        }
         // EXECUTE leaves FOUND as it is
         self.frame.values[self.loaded.found] = found;
         Ok(())
@@ -645,18 +652,23 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         Ok(())
     }
 
-    /// The statement that EXECUTE runs, and the values of its parameters.
-    pub(super) fn dynamic(&mut self, text: &'l Sql, using: &'l [Sql]) -> Result<(Arc<Planned>, Vec<Value>)> {
-        self.dynamic_for(text, using, Wanted::Statement)
-    }
-
-    /// The same of a statement, or of the query of a cursor.
-    pub(super) fn dynamic_for(
+    /// The query that EXECUTE names, and the values of its parameters.
+    pub(super) fn dynamic_query(
         &mut self,
         text: &'l Sql,
         using: &'l [Sql],
         wanted: Wanted,
     ) -> Result<(Arc<Planned>, Vec<Value>)> {
+        let Dynamic { text, types, values } = self.dynamic_text(text, using)?;
+        let [statement] = statements_of(&text)[..] else {
+            let what = "cannot open multi-query plan as cursor";
+            return Err(SqlError::new(INVALID_CURSOR_DEFINITION, what));
+        };
+        Ok((self.compile_dynamic(statement, types, wanted)?, values))
+    }
+
+    /// What is behind EXECUTE, and behind its USING.
+    fn dynamic_text(&mut self, text: &'l Sql, using: &'l [Sql]) -> Result<Dynamic> {
         let Some(text) = self.text_of(text)? else {
             let what = "query string argument of EXECUTE is null";
             return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, what));
@@ -667,14 +679,21 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             types.push(Some(if ty.base == Base::Unknown { Type::TEXT } else { ty }));
             values.push(value);
         }
+        Ok(Dynamic { text, types, values })
+    }
+
+    fn compile_dynamic(
+        &mut self,
+        text: &str,
+        types: Vec<Option<Type>>,
+        wanted: Wanted,
+    ) -> Result<Arc<Planned>> {
         let path = self.loaded.path.as_deref();
         let written = self.loaded.written.as_ref();
-        let piece = Piece { text: &text, names: None, types, wanted, path, written };
-        let compiled = self.runner.compile(&piece)?;
+        let compiled = self.runner.compile(&Piece { text, names: None, types, wanted, path, written })?;
         self.loaded.check_writes(&compiled)?;
         let generation = self.runner.generation();
-        let planned = Planned::new(Held::new(Arc::new(compiled)), Vec::new(), generation);
-        Ok((Arc::new(planned), values))
+        Ok(Arc::new(Planned::new(Held::new(Arc::new(compiled)), Vec::new(), generation)))
     }
 
     /// All rows of a query.
@@ -682,7 +701,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         let (planned, values) = match query {
             Query::Static(sql) => (self.planned(sql, Wanted::Statement)?, None),
             Query::Dynamic(text, using) => {
-                let (planned, values) = self.dynamic(text, using)?;
+                let (planned, values) = self.dynamic_query(text, using, Wanted::Statement)?;
                 (planned, Some(values))
             }
         };
@@ -722,7 +741,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
     }
 
     /// GET DIAGNOSTICS.
-    fn diagnostics(&mut self, stacked: bool, items: &'l [(Target, Diagnostic)]) -> Result<()> {
+    fn diagnostics(&mut self, stacked: bool, items: &'l [(Target, Diagnostic)], line: u32) -> Result<()> {
         let error = self.handling.last().cloned();
         if stacked && error.is_none() {
             let what = "GET STACKED DIAGNOSTICS cannot be used outside an exception handler";
@@ -749,13 +768,33 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
                 Diagnostic::Schema => fields.schema.clone(),
             });
             let text = match (stacked, item) {
-                (false, _) => format!("PL/pgSQL function {}", self.loaded.title),
+                (false, _) => {
+                    format!("PL/pgSQL function {} line {line} at GET DIAGNOSTICS", self.loaded.title)
+                }
                 _ => text.unwrap_or_default(),
             };
             self.put(target, Value::text(text), Type::TEXT)?;
         }
         Ok(())
     }
+}
+
+/// A text that EXECUTE runs, and its parameters.
+struct Dynamic {
+    text: String,
+    types: Vec<Option<Type>>,
+    values: Vec<Value>,
+}
+
+/// The statements of a text, at least one, from its begin on, so that errors point to their place in it.
+fn statements_of(text: &str) -> Vec<&str> {
+    let mut tokens = lex::Lexer::new(text);
+    let Some(semicolon) = tokens.find(|token| token.kind == lex::Kind::Semicolon) else { return vec![text] };
+    if tokens.next().is_none() {
+        return vec![&text[..semicolon.start]];
+    }
+    let several = lex::split(text);
+    if several.is_empty() { vec![""] } else { several }
 }
 
 /// An array with another element; what it does not reach is NULL in between.

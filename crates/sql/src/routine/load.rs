@@ -54,6 +54,27 @@ pub(crate) fn load(
     desc: &RoutineDesc,
     table: Option<&TableDesc>,
 ) -> Result<Loaded> {
+    load_by(plpgsql::program, catalog, path, desc, table)
+}
+
+/// Makes a routine ready that is new, and looks at the syntax of all that is in its body.
+///
+/// # Errors
+/// As [`load`]; 42601 for SQL in a body of PL/pgSQL.
+pub(crate) fn load_new(catalog: &Catalog, path: &[String], desc: &RoutineDesc) -> Result<Loaded> {
+    load_by(plpgsql::new_program, catalog, path, desc, None)
+}
+
+/// Reads a body of PL/pgSQL.
+type Reads = fn(&str, Option<&str>, Vec<Outside>) -> Result<Program>;
+
+fn load_by(
+    read: Reads,
+    catalog: &Catalog,
+    path: &[String],
+    desc: &RoutineDesc,
+    table: Option<&TableDesc>,
+) -> Result<Loaded> {
     let own_path = desc.settings.iter().find(|(name, _)| name == "search_path");
     let own_path = own_path.map(|(_, value)| {
         let mut names = scaledb_parse::lex::names_of(value).unwrap_or_default();
@@ -92,7 +113,7 @@ pub(crate) fn load(
     let first = outside.len() - desc.parameters.len();
     let is_sql = desc.language == Language::Sql;
     let mut program = match desc.language {
-        Language::PlPgSql => plpgsql::program(&desc.body, Some(&desc.name), outside)?,
+        Language::PlPgSql => read(&desc.body, Some(&desc.name), outside)?,
         Language::Sql => statements(desc, outside)?,
         Language::C => return Err(SqlError::internal("a function in C has no statements")),
     };

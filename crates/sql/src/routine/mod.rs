@@ -36,7 +36,7 @@ use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
 pub(crate) use interpret::{Finished, run};
-pub(crate) use load::{load, load_block, load_condition, type_of_column};
+pub(crate) use load::{load, load_block, load_condition, load_new, type_of_column};
 pub(crate) use names::Names;
 
 /// How deep calls are in each other at most.

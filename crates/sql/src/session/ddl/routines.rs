@@ -4,7 +4,8 @@ use super::super::Session;
 use super::alter::depends;
 use super::new_name;
 use crate::api::{Column, Tag};
-use crate::routine::{Names, Piece, Returns, Wanted, load, type_of_column};
+use crate::compiled::Action;
+use crate::routine::{Names, Piece, Returns, Wanted, load_new, type_of_column};
 use scaledb_catalog::{
     Language, ObjectKind, ParameterDesc, ParameterMode, Relation, Returned, RoutineDesc, RoutineKind,
     TableDesc, ViewDesc, of_row_type, row_type,
@@ -111,7 +112,7 @@ impl<E: Engine> Session<E> {
 
     /// Reads a body, and looks up what it names, as far as its language is compiled before it runs.
     fn check_body(&self, desc: &RoutineDesc) -> Result<()> {
-        let loaded = load(&self.state.catalog, &self.state.path, desc, None)?;
+        let loaded = load_new(&self.state.catalog, &self.state.path, desc)?;
         // a call says what it is that is to be looked at
         let open = desc.parameters.iter().any(|parameter| {
             let ty = self.state.catalog.type_of_oid(parameter.type_oid);

@@ -1,0 +1,25 @@
+-- statements that EXECUTE runs: with semicolons, and several of them
+create table run (a int, b text);
+do $$ begin execute 'insert into run values (1, ''one'');'; end $$;
+do $$ begin execute 'insert into run values (2, ''two;''); ' || 'insert into run values (3, ''three'') ; -- and no more'; end $$;
+select * from run order by a;
+do $$ declare x int; begin execute 'select a from run where b = $1;' into x using 'three'; raise notice '%', x; if x <> 3 then raise exception 'not 3'; end if; end $$;
+create function last_of(text) returns int language plpgsql as $$ declare x int; begin execute $1 into x; return x; end $$;
+select last_of('select 1; select 2');
+select last_of('insert into run values (4); select max(a) from run;');
+select last_of('select 1; delete from run where a = 4');
+select last_of('delete from run where a = 4 returning a;');
+select last_of('select 1 + ; select 2');
+select last_of('select 1; select 2 +');
+select last_of(' ; ');
+create function all_of(text) returns setof text language plpgsql as $$ declare t text; begin for t in execute $1 loop return next t; end loop; end $$;
+select * from all_of('select b from run order by a;');
+select * from all_of('select b from run where a = 1 ; ');
+select * from all_of('select 1; select 2');
+create function queried(text) returns setof int language plpgsql as $$ begin return query execute $1; end $$;
+select * from queried('select a from run order by a;');
+do $$ declare c refcursor; x int; begin open c for execute 'select a from run order by a;'; fetch c into x; if x <> 1 then raise exception 'not 1'; end if; end $$;
+do $$ begin execute 'create table made (a int); insert into made values (5);'; end $$;
+select * from made;
+do $$ begin execute ''; end $$;
+do $$ begin execute null; end $$;
