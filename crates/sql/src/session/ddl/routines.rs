@@ -136,6 +136,10 @@ impl<E: Engine> Session<E> {
                 written: None,
             };
             let compiled = self.state.compile_piece(&self.env, &piece)?;
+            if matches!(compiled.action, Action::Call(_)) && compiled.columns.is_some() {
+                let what = "calling procedures with output arguments is not supported in SQL functions";
+                return Err(SqlError::unsupported(what).context(format!("SQL function \"{}\"", desc.name)));
+            }
             let columns = compiled.columns.as_deref().unwrap_or_default();
             let (expected, declared) = match &loaded.returns {
                 Returns::Value(..) if desc.returns == Returned::Record && !columns.is_empty() => continue,
@@ -828,6 +832,9 @@ fn check_parameters(
         if parameter.mode == ParameterMode::Variadic {
             if last != Some(number) {
                 return wrong("VARIADIC parameter must be the last input parameter".to_owned());
+            }
+            if create.kind == RoutineKind::Procedure && number + 1 < parameters.len() {
+                return wrong("VARIADIC parameter must be the last parameter".to_owned());
             }
             let ty = parameter.type_oid;
             if !is_array(ty) {
