@@ -79,11 +79,20 @@ impl<E: Engine> Session<E> {
 }
 
 /// 42809 for an index that cannot be one of a constraint.
-pub(super) fn refuse_computed(desc: &TableDesc, index: &IndexDesc) -> Result<()> {
+pub(super) fn refuse_for_constraint(desc: &TableDesc, index: &IndexDesc) -> Result<()> {
+    // a dump of a constraint does not say how its index is sorted
+    let sorted = index.columns.iter().position(|column| column.descending || column.nulls_first);
     let what = match () {
+        () if !index.unique => format!("\"{}\" is not a unique index", index.name),
         () if desc.has_expressions(index) => format!("index \"{}\" contains expressions", index.name),
         () if index.predicate.is_some() => format!("\"{}\" is a partial index", index.name),
-        () => return Ok(()),
+        () => match sorted {
+            Some(at) => {
+                let (name, number) = (&index.name, at + 1);
+                format!("index \"{name}\" column number {number} does not have default sorting behavior")
+            }
+            None => return Ok(()),
+        },
     };
     Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
         .detail("Cannot create a primary key or unique constraint using such an index."))

@@ -3,7 +3,7 @@
 use super::super::super::Session;
 use super::super::constraint::{initially, not_null, one_primary_key};
 use super::super::new_name;
-use super::super::partial::refuse_computed;
+use super::super::partial::refuse_for_constraint;
 use super::depends;
 use scaledb_catalog::{Relation, TableDesc};
 use scaledb_engine::Engine;
@@ -75,15 +75,14 @@ impl<E: Engine> Session<E> {
         primary: bool,
     ) -> Result<()> {
         let name = fold(&using.index_name);
-        let at =
-            desc.indexes.iter().position(|index| index.name == name && index.unique).ok_or_else(|| {
-                SqlError::new(SqlState::UNDEFINED_OBJECT, format!("index \"{name}\" does not exist"))
-            })?;
+        let at = desc.indexes.iter().position(|index| index.name == name).ok_or_else(|| {
+            SqlError::new(SqlState::UNDEFINED_OBJECT, format!("index \"{name}\" does not exist"))
+        })?;
         if desc.indexes[at].constraint {
             let what = format!("index \"{name}\" is already associated with a constraint");
             return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what));
         }
-        refuse_computed(&desc, &desc.indexes[at])?;
+        refuse_for_constraint(&desc, &desc.indexes[at])?;
         let shown = using.name.as_ref().map_or(name, new_name);
         let deferrable = initially(using.characteristics.as_ref())?;
         if primary {
