@@ -28,7 +28,7 @@ impl Binder<'_> {
         let index = match &on.conflict_target {
             None => None,
             Some(ConflictTarget::Columns(columns)) => {
-                Some(self.conflict_index(target, (row, seen), (columns, &targets), predicate)?)
+                Some(self.conflict_index((target, shown), (row, seen), (columns, &targets), predicate)?)
             }
             Some(ConflictTarget::OnConstraint(name)) => {
                 let index = conflict_constraint(target, name)?;
@@ -65,7 +65,7 @@ impl Binder<'_> {
     /// The unique index of these columns; or, if there are any, of these targets, which may be expressions.
     fn conflict_index(
         &mut self,
-        target: &Target,
+        (target, shown): (&Target, &str),
         (row, seen): (&[Slot], &Seen),
         (columns, targets): (&[ast::Ident], &[&Ast]),
         predicate: Option<&Ast>,
@@ -81,7 +81,7 @@ impl Binder<'_> {
             None => expressions.push(expr),
         };
         for ast in targets {
-            let typed = self.over_seen(target, seen, |binder| binder.in_index(ast))?;
+            let typed = self.over_seen(shown, seen, |binder| binder.in_index(ast))?;
             add(seen.expanded(typed.expr));
         }
         for column in columns.iter().filter(|_| targets.is_empty()) {
@@ -106,7 +106,7 @@ impl Binder<'_> {
         };
         let unique = |&n: &usize| table.desc.indexes[n].unique && table.desc.indexes[n].predicate.is_none();
         let whole = (0..table.secondary.len()).filter(unique);
-        let partial = self.fitting_partial(target, (row, seen), predicate)?;
+        let partial = self.fitting_partial((target, shown), (row, seen), predicate)?;
         let all = std::iter::once(IndexRef::Primary);
         let mut all = all.chain(whole.chain(partial).map(IndexRef::Secondary));
         all.find(|&index| fits(index)).ok_or_else(no_fitting_index)
@@ -193,14 +193,14 @@ impl Binder<'_> {
     /// The unique indexes of some rows whose condition follows from that of ON CONFLICT.
     fn fitting_partial(
         &mut self,
-        target: &Target,
+        (target, shown): (&Target, &str),
         (row, seen): (&[Slot], &Seen),
         predicate: Option<&Ast>,
     ) -> Result<Vec<usize>> {
         let Some(predicate) = predicate else { return Ok(Vec::new()) };
         let mut given = Vec::new();
         let table = &target.table;
-        let condition = self.over_seen(target, seen, |binder| binder.condition(predicate, "WHERE"))?;
+        let condition = self.over_seen(shown, seen, |binder| binder.condition(predicate, "WHERE"))?;
         seen.expanded(condition).into_conjuncts(&mut given);
         let mut partial = self.predicates(table, row)?;
         partial.retain(|(number, wanted)| {

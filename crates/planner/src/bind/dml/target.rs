@@ -373,18 +373,16 @@ impl Binder<'_> {
         Ok(seen)
     }
 
-    /// Binds what stands for an index, over the columns that the statement sees of a row.
+    /// Binds what stands for an index, over the columns that the statement sees of a row, by the name that it has for
+    /// the table.
     pub(super) fn over_seen<R>(
         &mut self,
-        target: &Target,
+        shown: &str,
         seen: &Seen,
         f: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
-        let table = ScopeTable {
-            name: target.name().to_owned(),
-            columns: seen.columns.clone(),
-            ..ScopeTable::default()
-        };
+        let table =
+            ScopeTable { name: shown.to_owned(), columns: seen.columns.clone(), ..ScopeTable::default() };
         self.over_columns(table, f)
     }
 
