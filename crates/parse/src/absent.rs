@@ -137,6 +137,27 @@ pub(super) fn drop_absent(at: &mut Cursor<'_>) -> Result<Utility> {
     Ok(Utility::DropAbsent(Box::new(DropAbsent { tag, objects })))
 }
 
+/// Looks at what COMMENT ON names, if it is of one of these kinds: whether that is there.
+///
+/// # Errors
+/// 42704 and its kin for what is not.
+pub(super) fn commented(at: &mut Cursor<'_>) -> Result<()> {
+    let Some((_, called, form)) = kind(at) else { return Ok(()) };
+    let code = match called {
+        "aggregate" | "operator" => SqlState::UNDEFINED_FUNCTION,
+        "foreign table" => SqlState::UNDEFINED_TABLE,
+        _ => SqlState::UNDEFINED_OBJECT,
+    };
+    match object(at, called, form) {
+        // what PostgreSQL brings along
+        Err(error) if error.code() == SqlState::DEPENDENT_OBJECTS_STILL_EXIST => Ok(()),
+        Err(error) => Err(error),
+        Ok(absent) if absent.is_cast => Ok(()),
+        Ok(absent) if form == Form::Using => Err(SqlError::new(code, absent.what)),
+        Ok(absent) => Err(SqlError::new(code, format!("{} does not exist", absent.what))),
+    }
+}
+
 fn object(at: &mut Cursor<'_>, called: &str, form: Form) -> Result<Absent> {
     let mut absent = Absent::default();
     match form {

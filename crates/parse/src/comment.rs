@@ -55,7 +55,9 @@ pub enum Subject {
     Extension(String),
     Role(RoleName),
     Database(String),
-    /// A schema, a type: nothing that the catalog keeps.
+    /// A schema, whose comments are not kept.
+    Schema(String),
+    /// Something that PostgreSQL brings along.
     Other,
 }
 
@@ -104,6 +106,8 @@ pub(super) fn comment(at: &mut Cursor<'_>) -> Result<Comment> {
         Subject::Extension(at.name()?)
     } else if at.accept("role") {
         Subject::Role(super::roles::role(at)?)
+    } else if at.accept("schema") {
+        Subject::Schema(at.name()?)
     } else if at.accept("database") {
         Subject::Database(at.name()?)
     } else if at.accept("trigger") {
@@ -119,6 +123,7 @@ pub(super) fn comment(at: &mut Cursor<'_>) -> Result<Comment> {
     } else if let Some(kinds) = super::routine::kinds(at) {
         Subject::Routine { kinds, routine: super::routine::signature(at)? }
     } else {
+        super::absent::commented(at)?;
         at.rest();
         return Ok(Comment { subject: Subject::Other, text: None });
     };

@@ -6,6 +6,8 @@ use crate::api::{Severity, Tag};
 use scaledb_catalog::{About, CommentDesc, Relation};
 use scaledb_engine::Engine;
 use scaledb_parse::comment::{Comment, Subject};
+use scaledb_parse::lex::quoted;
+use scaledb_planner::bind::names::{no_schema, parse_type, shown};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 
@@ -104,7 +106,8 @@ impl<E: Engine> Session<E> {
                 self.comment_on_extension(name, comment.text.as_deref())?;
                 return Ok(Tag::plain("COMMENT"));
             }
-            Subject::Other | Subject::Type(_) => {
+            Subject::Other | Subject::Type(_) | Subject::Schema(_) => {
+                self.check_commented(&comment.subject)?;
                 let what = "comments are kept for tables, views, sequences, indexes, columns, constraints, domains, functions, triggers, policies and roles only";
                 self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
                 return Ok(Tag::plain("COMMENT"));
@@ -114,6 +117,29 @@ impl<E: Engine> Session<E> {
         self.begin_change()?;
         self.put(with_comment(&relation, about, comment.text.as_deref()))?;
         Ok(Tag::plain("COMMENT"))
+    }
+
+    /// Looks whether what has no comments is there.
+    fn check_commented(&self, subject: &Subject) -> Result<()> {
+        match subject {
+            Subject::Type((schema, name)) => {
+                let named = |name: &str| {
+                    let schema = schema.as_deref().map(quoted);
+                    let text = shown(schema.as_deref(), name);
+                    parse_type(&self.state.catalog, &self.state.path, &text)
+                };
+                // one whose name is a word of SQL
+                named(name).or_else(|_| named(&quoted(name))).map(drop)
+            }
+            Subject::Schema(name) => {
+                let own = matches!(name.as_str(), "pg_catalog" | "information_schema" | "pg_toast");
+                match own || self.state.catalog.schema_oid(name).is_some() {
+                    true => Ok(()),
+                    false => Err(no_schema(name)),
+                }
+            }
+            _ => Ok(()),
+        }
     }
 
     fn commented(&self, schema: Option<&str>, name: &str) -> Result<Relation> {
