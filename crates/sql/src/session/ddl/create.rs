@@ -397,7 +397,7 @@ impl<E: Engine> Session<E> {
         let mut values = Self::identity(&table);
         // what is computed takes its place
         values.resize(desc.columns.len(), scaledb_planner::plan::expr::Expr::Const(Value::Null));
-        self.rebuild(&table, desc, values)?;
+        self.as_owner_of(table.desc.oid, |session| session.rebuild(&table, desc, values))?;
         Ok(Tag::plain("CREATE INDEX"))
     }
 }

@@ -245,11 +245,7 @@ impl<E: Engine> Session<E> {
     /// Runs a statement that nobody has written, as a part of one about a materialized view.
     fn run_for(&mut self, desc: &TableDesc, words: &str, text: &str) -> Result<u64> {
         // what its query calls may do what its owner may, and sees what its owner sees
-        let state = &self.state;
-        let mark = state.identity.act_as(&state.catalog, state.catalog.owner_of(desc.oid));
-        let count = self.run_as_owner(desc, words, text);
-        self.state.identity.act_no_more(&self.state.catalog, mark);
-        count
+        self.as_owner_of(desc.oid, |session| session.run_as_owner(desc, words, text))
     }
 
     fn run_as_owner(&mut self, desc: &TableDesc, words: &str, text: &str) -> Result<u64> {

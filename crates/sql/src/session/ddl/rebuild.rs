@@ -126,7 +126,17 @@ impl<E: Engine> Session<E> {
         let mut generated = self.generated_of(&new)?;
         generated.retain(|(position, _)| desc.columns[*position].hidden);
         let values = Values { values: Self::identity(old), generated };
-        self.copy_all(old, desc, &new, &values)
+        self.as_owner_of(old.desc.oid, |session| session.copy_all(old, desc, &new, &values))
+    }
+
+    /// What somebody has written into an index runs with the privileges of the table's owner, and not of whoever makes
+    /// the index.
+    pub(super) fn as_owner_of<R>(&mut self, table: u32, f: impl FnOnce(&mut Self) -> R) -> R {
+        let state = &self.state;
+        let mark = state.identity.act_as(&state.catalog, state.catalog.owner_of(table));
+        let result = f(self);
+        self.state.identity.act_no_more(&self.state.catalog, mark);
+        result
     }
 
     fn copy_all(

@@ -1,0 +1,26 @@
+-- what somebody has written into an index runs as the owner of its table
+create role regress_indexed;
+create role regress_indexing superuser;
+grant create on schema public to regress_indexed;
+set role regress_indexed;
+create table theirs (a int);
+insert into theirs values (1), (2);
+create function who(int) returns int language plpgsql immutable as $$ begin if current_user <> 'regress_indexed' then raise 'it is %', current_user; end if; return $1; end $$;
+reset role;
+create index theirs_who on theirs (who(a));
+create index theirs_some on theirs (a) where who(a) > 1;
+set role regress_indexing;
+create index theirs_more on theirs ((who(a) + 1));
+reindex table theirs;
+reindex index theirs_who;
+select current_user;
+insert into theirs values (3);
+reset role;
+set role regress_indexed;
+insert into theirs values (3);
+reset role;
+select a from theirs order by a;
+drop table theirs;
+drop function who;
+revoke create on schema public from regress_indexed;
+drop role regress_indexed, regress_indexing;
