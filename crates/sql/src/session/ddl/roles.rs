@@ -176,7 +176,7 @@ impl<E: Engine> Session<E> {
             self.state.notice(Severity::Notice, SqlError::new(SqlState::SUCCESSFUL_COMPLETION, what));
             return Ok(None);
         }
-        if text.starts_with("SCRAM-SHA-256$") {
+        if is_verifier(text) {
             return Ok(Some(text.to_owned()));
         }
         let Some(hash) = self.state.shared.password_hash.get() else {
@@ -619,6 +619,25 @@ pub(super) fn kind_of(catalog: &Catalog, object: u32) -> ObjectKind {
     }
 }
 
+/// Whether a password is a verifier already: anything else that begins as one is a password.
+fn is_verifier(text: &str) -> bool {
+    let parts = || {
+        let (head, keys) = text.strip_prefix("SCRAM-SHA-256$")?.split_once('$')?;
+        Some((head.split_once(':')?, keys.split_once(':')?))
+    };
+    let is_base64 = |text: &str| {
+        let digits = text.trim_end_matches('=');
+        let is_digit = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/');
+        text.len().is_multiple_of(4) && text.len() - digits.len() <= 2 && digits.bytes().all(is_digit)
+    };
+    // 32 bytes
+    let is_key = |text: &str| text.len() == 44 && text.ends_with('=') && is_base64(text);
+    parts().is_some_and(|((iterations, salt), (stored, server))| {
+        let counts = iterations.parse::<u32>().is_ok_and(|iterations| iterations > 0);
+        counts && !salt.is_empty() && is_base64(salt) && is_key(stored) && is_key(server)
+    })
+}
+
 fn limit_of(option: &RoleOption) -> i64 {
     match option {
         RoleOption::ConnectionLimit(limit) => *limit,
@@ -646,4 +665,23 @@ fn not_made() -> SqlError {
     SqlError::unsupported("roles that are always there cannot be changed")
         .detail("Users without a role in the catalog are the first role, which may do everything.")
         .hint("CREATE ROLE makes one that can.")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_is_no_verifier_is_a_password() {
+        let (salt, key) = ("c2VjcmV0c2VjcmV0", "YtlR4t69SguDiwFvbVgVZtuz6gpJQQqUMZ7IQJK5yI8=");
+        let is = |text: &str| super::is_verifier(text);
+        assert!(is(&format!("SCRAM-SHA-256$4096:{salt}${key}:{key}")));
+        assert!(is(&format!("SCRAM-SHA-256$4096:VLK4RMaQLCvNtQ==${key}:{key}")));
+        assert!(!is("SCRAM-SHA-256$1234"));
+        assert!(!is("SCRAM-SHA-256$"));
+        assert!(!is(&format!("SCRAM-SHA-256$0:{salt}${key}:{key}")));
+        assert!(!is(&format!("SCRAM-SHA-256$many:{salt}${key}:{key}")));
+        assert!(!is(&format!("SCRAM-SHA-256$4096:${key}:{key}")));
+        assert!(!is(&format!("SCRAM-SHA-256$4096:{salt}${key}:{}", &key[4..])));
+        assert!(!is(&format!("SCRAM-SHA-256$4096:{salt}$AAAA{key}:{key}")));
+        assert!(!is(&format!("SCRAM-SHA-256$4096:{salt}!${key}:{key}")));
+    }
 }
