@@ -462,7 +462,8 @@ impl<E: Engine> Session<E> {
             rows: Some(rows),
             table,
             hold,
-            forward: scroll == Some(false),
+            // rows that are locked are read once
+            forward: scroll == Some(false) || plan.locks.is_some(),
             number: self.state.portals.next_number(),
             time: self.env.statement_time,
             declared: Some(Arc::clone(whole)),
