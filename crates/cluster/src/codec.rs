@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The version of all that members send each other, keep in the metadata store, and on disk. Those of another
 /// version are refused.
-pub const FORMAT: u32 = 9;
+pub const FORMAT: u32 = 10;
 
 /// The bytes of a frame, at most.
 pub const MAX_FRAME: usize = 64 << 20;

@@ -39,6 +39,6 @@ pub use options::{EngineOptions, OptionSpec, OptionType, OptionValue};
 pub use reach::{Keys, Reach, Reached, Site};
 pub use stats::{LogStats, Memory, Reclamation, Stats, TableStats, WriteToScan};
 pub use worker::{
-    Ear, Engine, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, SerializationPoint, Statements, TxnKind,
-    Worker,
+    Closure, Ear, Engine, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, SerializationPoint, Statements,
+    TxnKind, Worker,
 };

@@ -5,7 +5,7 @@ use crate::metric::{Labelled, Metric};
 use crate::options::OptionSpec;
 use crate::reach::{Keys, Reach};
 use crate::stats::{Memory, Reclamation, Stats, TableStats};
-use crate::worker::{Ear, Engine, SerializationPoint, Statements};
+use crate::worker::{Closure, Ear, Engine, SerializationPoint, Statements};
 use scaledb_base::{Conflict, Result, TableId, Timestamp};
 use scaledb_locks::SharedLocks;
 use std::sync::Arc;
@@ -36,6 +36,18 @@ impl<E: Engine> Engine for Arc<E> {
         go_on: &dyn Fn() -> bool,
     ) -> Result<Arc<TableInfo>> {
         (**self).add_index_while(table, def, go_on)
+    }
+
+    fn close_tables(&self, tables: &[TableId], go_on: &dyn Fn() -> bool) -> Result<Option<Closure>> {
+        (**self).close_tables(tables, go_on)
+    }
+
+    fn open_tables(&self, closure: Closure) {
+        (**self).open_tables(closure);
+    }
+
+    fn is_closed(&self, table: TableId) -> bool {
+        (**self).is_closed(table)
     }
 
     fn drop_index(&self, index: TableId) -> Result<Arc<TableInfo>> {

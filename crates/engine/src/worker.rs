@@ -153,6 +153,10 @@ pub enum SerializationPoint {
     Begin,
 }
 
+/// Names the tables that a call of [`Engine::close_tables`] has closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closure(pub u64);
+
 /// A database engine.
 pub trait Engine: Send + Sync + 'static {
     /// Its workers.
@@ -195,6 +199,31 @@ pub trait Engine: Send + Sync + 'static {
     ) -> Result<Arc<TableInfo>> {
         let _ = go_on;
         self.add_index(table, def)
+    }
+
+    /// Closes tables to all writers but a worker that [passes](Worker::pass), at all nodes, until
+    /// [`Engine::open_tables`] or a commit of that worker. Waits while others have closed some, as long as `go_on`,
+    /// which is asked now and then, says so. All that was committed to the tables before is behind whoever begins when
+    /// this returns, and what others had written and not committed is a conflict of theirs. None, and nothing happens,
+    /// in an engine whose sessions are all in this process: they can see to it themselves. One caller at a time; it may
+    /// call again for more tables, which then have the place of those before.
+    ///
+    /// # Errors
+    /// Everything is as it was: [`Error::Stopped`]; a conflict; [`Error::NotHere`].
+    fn close_tables(&self, tables: &[TableId], go_on: &dyn Fn() -> bool) -> Result<Option<Closure>> {
+        let _ = (tables, go_on);
+        Ok(None)
+    }
+
+    /// Opens what was closed, unless it is open.
+    fn open_tables(&self, closure: Closure) {
+        let _ = closure;
+    }
+
+    /// Whether a table is closed, as far as is known: whoever writes to it meets a conflict, which makes it known.
+    fn is_closed(&self, table: TableId) -> bool {
+        let _ = table;
+        false
     }
 
     /// Drops a secondary index; returns its table as it is then. Not part of a transaction. A transaction that used the
@@ -550,6 +579,12 @@ pub trait Worker: Send {
     /// # Errors
     /// [`Error::NoSuchSavepoint`], [`Error::TransactionEnded`].
     fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()>;
+
+    /// The worker's transactions write to tables that are closed, and commit only while they are; the first commit
+    /// opens them. None: no more.
+    fn pass(&mut self, closure: Option<Closure>) {
+        let _ = closure;
+    }
 
     /// Tells whoever listens, at all processes of a shared database, if the transaction commits: see [`Ear`]. A
     /// transaction that only reads may announce something, too. An engine that is not shared ignores it.

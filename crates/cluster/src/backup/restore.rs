@@ -170,6 +170,9 @@ fn read(copies: &[Arc<dyn Disk>], note: &Note) -> Result<Contents, RestoreError>
             contents.view = recovered.installed().cloned();
         }
     }
+    for piece in contents.partitions.values_mut().flatten() {
+        crate::engine::open_all(&mut piece.records);
+    }
     let all = contents.view.as_ref().map_or(0, |view| view.partitions.len() as u16);
     match (0..all).map(PartitionId).find(|partition| !contents.partitions.contains_key(partition)) {
         Some(partition) => {

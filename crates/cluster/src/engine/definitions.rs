@@ -4,7 +4,9 @@
 //! ```text
 //!   c            the next id of a table or an index
 //!   n name       the id of the table or index of that name
+//!   p id         of an index that is being built: the definition that its table will have
 //!   t id         the table's definition, and the ids of its indexes; or the table that an index belongs to
+//!   w            which tables are closed to writers, and by whom
 //! ```
 
 use super::spread::Spread;
@@ -194,6 +196,21 @@ pub(super) fn entry(id: TableId) -> Key {
 /// The keys before the first entry, and behind the last.
 pub(super) fn entries() -> (Key, Key) {
     (catalog(b't', &[]), catalog(b't' + 1, &[]))
+}
+
+/// The key of an index that is being built.
+pub(super) fn unfinished(id: TableId) -> Key {
+    catalog(b'p', &id.0.to_be_bytes())
+}
+
+/// The keys before the first of these, and behind the last.
+pub(super) fn all_unfinished() -> (Key, Key) {
+    (catalog(b'p', &[]), catalog(b'p' + 1, &[]))
+}
+
+/// The key of the tables that are closed.
+pub(super) fn closed() -> Key {
+    catalog(b'w', &[])
 }
 
 /// An id as a value.

@@ -8,8 +8,12 @@
 //!   a table     a space of each partition, whose keys hash there (spread.rs), or of partition 0
 //!   an index    a space of its own; its value is the primary key of the row
 //!   a name      a row of the catalog, in space 0 of partition 0 (definitions.rs)
+//!
+//!   changes     build.rs adds an index to a table that is closed to writers (closed.rs)
 //! ```
 
+mod build;
+mod closed;
 mod definitions;
 mod horizon;
 mod metrics;
@@ -21,22 +25,24 @@ mod stream;
 mod talk;
 mod worker;
 
+pub(crate) use closed::open_all;
 pub use worker::ClusterWorker;
 
 use crate::mailboxes::Lost;
 use crate::member::Member;
 use crate::rows::{Key, Rows};
+use closed::ClosedTables;
 use definitions::{Entry, Stored};
 use others::Others;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp, WorkerId, limits};
 use scaledb_engine::{
-    Ear, Engine, IndexDef, Keys, Labelled, Memory, OptionSpec, Reach, Statements, Stats, TableDef, TableInfo,
-    TableStats, TxnKind, Worker,
+    Closure, Ear, Engine, IndexDef, Keys, Labelled, Memory, OptionSpec, Reach, Statements, Stats, TableDef,
+    TableInfo, TableStats, TxnKind, Worker,
 };
 use scaledb_locks::SharedLocks;
 use scaledb_scar::{Announced, PartitionId};
 use scaledb_sync::Arc;
-use scaledb_sync::atomic::{AtomicU64, Ordering};
+use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
 use std::ops::Bound;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -96,6 +102,10 @@ struct ClusterShared {
     rollbacks: AtomicU64,
     conflicts: [AtomicU64; ConflictKind::ALL.len()],
     others: Arc<Others>,
+    /// What this node has closed for the caller of [`Engine::close_tables`].
+    lent: Mutex<Option<Arc<ClosedTables>>>,
+    /// A writer has met a closed table, and nobody has looked since whether it is open.
+    met_closed: AtomicBool,
 }
 
 impl ClusterShared {
@@ -166,6 +176,8 @@ impl Cluster {
             rollbacks: AtomicU64::new(0),
             conflicts: Default::default(),
             others,
+            lent: Mutex::new(None),
+            met_closed: AtomicBool::new(false),
         });
         let administrator = Mutex::new(ClusterWorker::new(shared.clone(), WorkerId(u8::MAX)));
         Self { shared, administrator }
@@ -283,6 +295,10 @@ impl Engine for Cluster {
             TableInfo::new(TableId(first), &def, |name| Self::is_taken(worker, name))?;
             let stored = Stored::new(first, def.clone());
             let info = stored.table()?.info;
+            // that it is there when the first row is written: who reads an absent key depends on what is beside it
+            if worker.read(&definitions::closed())?.is_none() {
+                worker.put(definitions::closed(), Some(ClosedTables::nobody()))?;
+            }
             for index in &info.indexes {
                 worker.put(definitions::entry(index.id), Some(Entry::IndexOf(info.id).to_value()?))?;
                 worker.put(definitions::name(&index.name), Some(definitions::id_to_value(index.id.0)))?;
@@ -314,22 +330,43 @@ impl Engine for Cluster {
         tables.unwrap_or_default()
     }
 
-    /// One transaction reads all rows and writes all entries: nothing keeps others from writing to the table meanwhile,
-    /// so that it fails with a conflict where they go on and on.
     fn add_index(&self, table: TableId, def: IndexDef) -> Result<Arc<TableInfo>> {
+        self.add_index_while(table, def, &|| true)
+    }
+
+    fn add_index_while(
+        &self,
+        table: TableId,
+        def: IndexDef,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Arc<TableInfo>> {
         def.options.engine.check(NAME, definitions::OPTIONS)?;
-        self.change(|worker| {
-            let stored = Self::stored(worker, table)?;
-            let id = TableId(Self::next_id(worker, 1)?);
-            stored.table()?.info.new_index(id, &def, |name| Self::is_taken(worker, name))?;
-            let stored = stored.with_index(id, def.clone());
-            let with = Arc::new(stored.table()?);
-            worker.fill(&with, with.indexes.len() - 1)?;
-            worker.put(definitions::entry(id), Some(Entry::IndexOf(table).to_value()?))?;
-            worker.put(definitions::name(&def.name), Some(definitions::id_to_value(id.0)))?;
-            worker.put(definitions::entry(table), Some(Entry::Table(Box::new(stored)).to_value()?))?;
-            Ok(with.info.clone())
-        })
+        let lent = self.shared.lent.lock().clone();
+        if let Some(closed) = lent.filter(|closed| closed.has(table)) {
+            return self.build_index(table, &def, &closed, go_on);
+        }
+        let closed = self.close(&[table], None, go_on)?;
+        let built = self.build_index(table, &def, &closed, go_on);
+        self.open(&closed);
+        built
+    }
+
+    fn close_tables(&self, tables: &[TableId], go_on: &dyn Fn() -> bool) -> Result<Option<Closure>> {
+        let before = self.shared.lent.lock().clone();
+        let closed = self.close(tables, before.as_deref(), go_on)?;
+        *self.shared.lent.lock() = Some(closed.clone());
+        Ok(Some(closed.name()))
+    }
+
+    fn open_tables(&self, closure: Closure) {
+        if let Some(closed) = self.shared.lent(closure) {
+            self.shared.no_more_lent(&closed);
+            self.open(&closed);
+        }
+    }
+
+    fn is_closed(&self, table: TableId) -> bool {
+        self.has_closed(table)
     }
 
     fn drop_index(&self, index: TableId) -> Result<Arc<TableInfo>> {

@@ -8,7 +8,7 @@ use crate::session::{NoAnswer, Session};
 use scaledb_base::{Conflict, ConflictKind, TableId};
 use scaledb_scar::{
     Answer, Epoch, Item, Kind, Mark, Node, NodeId, Ours, Out, PartitionId, Range, Refused, Time, TxnId, View,
-    Wanted, Why,
+    ViewNumber, Wanted, Why,
 };
 use scaledb_sync::Arc;
 use scaledb_sync::thread;
@@ -96,6 +96,11 @@ impl Talk {
     pub(super) fn kept(&mut self) -> Kept {
         let (me, view) = self.session.call(|node, _| (node.id(), node.view().clone()));
         Kept { me, view }
+    }
+
+    /// The view that the node has installed: no transaction of an earlier one goes on.
+    pub(super) fn view_number(&mut self) -> ViewNumber {
+        self.session.call(|node, _| node.view().number)
     }
 
     /// Fetches what will be read and is not kept here, with one message to each node that has some of it.

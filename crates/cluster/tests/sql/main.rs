@@ -1,5 +1,6 @@
 //! SQL on three members in this process: sessions at different nodes, of one database.
 
+mod changes;
 mod conflicts;
 mod copies;
 mod cut_off;

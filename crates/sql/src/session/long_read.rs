@@ -98,8 +98,7 @@ impl<E: Engine> Session<E> {
     /// Behind a conflict of a statement that reads or writes many rows: whether it is to keep others from its tables.
     pub(super) fn consider_tables(&self, plan: &Plan, effort: &mut Effort) {
         let many = effort.alone && effort.touched >= MUCH;
-        // no bar keeps other nodes of a cluster from a table
-        if many && effort.bars.is_none() && effort.table.is_none() && !self.state.shared.is_shared {
+        if many && effort.bars.is_none() && effort.table.is_none() {
             effort.table = changed_by(plan);
             effort.bars = copied_from(plan);
             if effort.table.is_some() {

@@ -407,7 +407,8 @@ impl<E: Engine> Session<E> {
         loop {
             // what is skipped, as it is there or is not, is answered with an epoch, too
             let begun = if is_shared || !bars.is_empty() { self.ensure_begun() } else { Ok(()) };
-            let begun = begun.and_then(|()| if bars.is_empty() { Ok(()) } else { self.bar(&bars) });
+            let begun =
+                begun.and_then(|()| if bars.is_empty() { Ok(()) } else { self.bar_everywhere(&bars) });
             let done = begun.and_then(|()| f(self));
             let used: Vec<u32> = self.transaction.touched.iter().map(|(table, ..)| *table).collect();
             let result = match done {
@@ -422,9 +423,7 @@ impl<E: Engine> Session<E> {
                     if !runs_again(&error, attempt, CHANGE_ATTEMPTS) {
                         return Err(error);
                     }
-                    if !is_shared {
-                        bars.extend(used);
-                    }
+                    bars.extend(used);
                     // they will be said again
                     self.state.unsay(said);
                 }

@@ -239,7 +239,7 @@ impl<E: Engine> Session<E> {
             Reading::Watched | Reading::Snapshot | Reading::Nothing => self.begin_to_read()?,
         }
         if let Some(tables) = &effort.bars {
-            self.bar(tables)?;
+            self.bar_everywhere(tables)?;
         }
         if compiled.version != self.state.catalog.version
             && let Some(newer) = self.fresh(compiled).map_err(|error| self.unless_cut_off(error))?

@@ -163,8 +163,8 @@ impl<E: Engine> Session<E> {
         self.transaction.gone.truncate(gone);
         self.transaction.changed = changed;
         // the change that others would wait for is gone
-        if !changed && std::mem::take(&mut self.transaction.barred) {
-            self.state.shared.gate.unbar(self.state.id);
+        if !changed {
+            self.unbar();
         }
         if self.transaction.is_failed() {
             self.transaction.block = Block::Explicit;

@@ -1,9 +1,11 @@
 //! A worker: reads at the node's replicas or at primaries, writes in its own memory, and a commit that hands them over.
 
+mod closed;
 mod read;
 mod write;
 
 use super::ClusterShared;
+use super::closed::ClosedTables;
 use super::definitions::{self, ClusterTable, Space};
 use super::others::Refusal;
 use super::own::Own;
@@ -11,7 +13,7 @@ use super::talk::{Ended, Talk, conflict};
 use crate::rows::{Key, Value};
 use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_engine::{
-    Order, PREFETCH, Range, ReadMark, RowId, Savepoint, TxnKind, Worker, check_key, check_row,
+    Closure, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, TxnKind, Worker, check_key, check_row,
 };
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
@@ -35,6 +37,8 @@ pub struct ClusterWorker {
     known: HashMap<TableId, (Value, Arc<ClusterTable>)>,
     /// The tables of indexes. An id is never given again.
     index_of: HashMap<TableId, TableId>,
+    /// The closed tables that it may write to.
+    passes: Option<Arc<ClosedTables>>,
     words: Vec<u64>,
     random: u64,
 }
@@ -50,6 +54,10 @@ struct Running {
     tables: Vec<Arc<ClusterTable>>,
     /// What it had read, by [`ReadMark`].
     marks: Vec<Mark>,
+    /// Whether it has read which tables are closed, and depends on that.
+    has_looked: bool,
+    /// The tables that are closed for it.
+    closed: Option<ClosedTables>,
 }
 
 /// A table, or one of its indexes.
@@ -77,6 +85,7 @@ impl ClusterWorker {
             depends_on: Timestamp::ZERO,
             known: HashMap::new(),
             index_of: HashMap::new(),
+            passes: None,
             words: Vec::new(),
             random: 0x9E37_79B9_7F4A_7C15 ^ u64::from(id.0) << 32,
         }
@@ -94,6 +103,14 @@ impl ClusterWorker {
             TxnKind::ReadWrite => self.running(),
             _ => Err(Error::ReadOnlyTransaction),
         }
+    }
+
+    /// A table to write to.
+    fn writable(&mut self, id: TableId) -> Result<Arc<ClusterTable>> {
+        self.writing()?;
+        let table = self.table(id)?;
+        self.check_open(table.info.id)?;
+        Ok(table)
     }
 
     /// The transaction has ended.
@@ -193,8 +210,16 @@ impl Worker for ClusterWorker {
         let id = self.talk.begin(reads).map_err(|ended| self.ended(ended, TableId(0), &[]))?;
         self.shared.others.begins(self.id, id);
         let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed); // only uniqueness matters
-        self.txn =
-            Some(Running { id, serial, kind, own: Own::default(), tables: Vec::new(), marks: Vec::new() });
+        self.txn = Some(Running {
+            id,
+            serial,
+            kind,
+            own: Own::default(),
+            tables: Vec::new(),
+            marks: Vec::new(),
+            has_looked: false,
+            closed: None,
+        });
         Ok(())
     }
 
@@ -272,8 +297,7 @@ impl Worker for ClusterWorker {
     }
 
     fn insert(&mut self, table: TableId, row: &RowBuf) -> Result<RowId> {
-        self.writing()?;
-        let table = self.table(table)?;
+        let table = self.writable(table)?;
         let schema = &table.info.schema;
         check_row(table.info.id, schema, row.words())?;
         let key = loop {
@@ -315,8 +339,7 @@ impl Worker for ClusterWorker {
         cols: &Projection,
         f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
     ) -> Result<Option<R>> {
-        self.writing()?;
-        let table = self.table(table)?;
+        let table = self.writable(table)?;
         let key = table.space.key(key, self.shared.partitions);
         self.change(&table, &key, cols, f)
     }
@@ -328,21 +351,20 @@ impl Worker for ClusterWorker {
         cols: &Projection,
         f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
     ) -> Result<Option<R>> {
-        self.writing()?;
-        let (table, key) = self.named(table, row)?;
+        let table = self.writable(table)?;
+        let (_, key) = self.named(table.info.id, row)?;
         self.change(&table, &key, cols, f)
     }
 
     fn delete(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
-        self.writing()?;
-        let table = self.table(table)?;
+        let table = self.writable(table)?;
         let key = table.space.key(key, self.shared.partitions);
         self.remove(&table, &key)
     }
 
     fn delete_at(&mut self, table: TableId, row: RowId) -> Result<bool> {
-        self.writing()?;
-        let (table, key) = self.named(table, row)?;
+        let table = self.writable(table)?;
+        let (_, key) = self.named(table.info.id, row)?;
         self.remove(&table, &key)
     }
 
@@ -372,13 +394,15 @@ impl Worker for ClusterWorker {
     fn read_mark(&mut self) -> ReadMark {
         let Some(running) = &mut self.txn else { return ReadMark::default() };
         running.marks.extend(self.talk.mark(running.id));
-        ReadMark([running.marks.len(), running.tables.len(), 0, 0, 0])
+        ReadMark([running.marks.len(), running.tables.len(), usize::from(running.has_looked), 0, 0])
     }
 
     fn forget_reads(&mut self, mark: ReadMark) {
         let Some(running) = &mut self.txn else { return };
         // a definition is read again when it is used again
         running.tables.truncate(mark.0[1]);
+        // nothing has been written since, or it would not be forgotten
+        running.has_looked &= mark.0[2] != 0;
         running.marks.truncate(mark.0[0]);
         if let Some(&mark) = running.marks.last() {
             self.talk.forget(running.id, mark);
@@ -420,6 +444,7 @@ impl Worker for ClusterWorker {
     }
 
     fn commit(&mut self) -> Result<Timestamp> {
+        self.open_with_commit()?;
         let running = self.running()?;
         let (id, writes) = (running.id, running.own.take());
         let (epoch, cts) = match self.talk.commit(id, writes) {
@@ -431,6 +456,9 @@ impl Worker for ClusterWorker {
             Err(ended) => return Err(self.ended(ended, TableId(0), &[])),
         };
         self.txn = None;
+        if let Some(opened) = self.passes.take() {
+            self.shared.no_more_lent(&opened);
+        }
         let place = super::horizon::place(epoch, cts);
         self.shared.others.decided(self.id, place);
         if self.shared.waits {
@@ -439,6 +467,10 @@ impl Worker for ClusterWorker {
         self.shared.commits.fetch_add(1, Ordering::Relaxed); // a statistic
         self.depends_on = place;
         Ok(place)
+    }
+
+    fn pass(&mut self, closure: Option<Closure>) {
+        self.passes = closure.and_then(|closure| self.shared.lent(closure));
     }
 
     fn id(&self) -> WorkerId {

@@ -1,7 +1,7 @@
 //! What a transaction reads: keys and ranges, tables by their definitions, rows.
 
 use super::{ClusterWorker, TableOrIndex, table_of};
-use crate::engine::definitions::{self, ClusterTable, Entry, Space};
+use crate::engine::definitions::{self, ClusterTable, Entry, Space, Stored};
 use crate::engine::spread::Spread;
 use crate::engine::stream::{self, Stream};
 use crate::engine::talk::Ended;
@@ -25,10 +25,10 @@ impl ClusterWorker {
         self.talk.read(id, key).map_err(|ended| self.ended(ended, table_of(key), &key.bytes))
     }
 
-    /// The first keys and values of a space, in all partitions that may have some.
-    pub(super) fn collect(&mut self, space: &Space, limit: usize) -> Result<Vec<(Key, Value)>> {
+    /// The first keys and values of a space from `start` on, in all partitions that may have some.
+    pub(super) fn collect(&mut self, space: &Space, start: &[u8], limit: usize) -> Result<Vec<(Key, Value)>> {
         let mut rows = Vec::new();
-        self.walk(space, Range::ALL, Order::Forward, |_, key, value| {
+        self.walk(space, Range { start, end: None }, Order::Forward, |_, key, value| {
             rows.push((key, value));
             Ok(if rows.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
@@ -37,9 +37,23 @@ impl ClusterWorker {
 
     /// The entries of the catalog.
     pub(in crate::engine) fn definitions(&mut self) -> Result<Vec<Value>> {
+        self.of_catalog(definitions::entries())
+    }
+
+    /// The tables with indexes that are being built, or were when somebody failed; that index is the last.
+    pub(in crate::engine) fn unfinished(&mut self) -> Result<Vec<Stored>> {
+        let stored = |value: &Value| match Entry::from_value(value)? {
+            Entry::Table(stored) => Ok(*stored),
+            Entry::IndexOf(table) => Err(Error::NoSuchTable(table.to_string())),
+        };
+        self.of_catalog(definitions::all_unfinished())?.iter().map(stored).collect()
+    }
+
+    /// The values of the catalog between two keys.
+    fn of_catalog(&mut self, range: (Key, Key)) -> Result<Vec<Value>> {
         let id = self.running()?.id;
         let mut values = Vec::new();
-        let mut streams = [Stream::of_catalog(definitions::entries())];
+        let mut streams = [Stream::of_catalog(range)];
         loop {
             let running =
                 self.txn.as_ref().ok_or_else(|| self.unheard.take().unwrap_or(Error::TransactionEnded))?;

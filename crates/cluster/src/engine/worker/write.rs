@@ -23,7 +23,7 @@ impl ClusterWorker {
 
     /// Removes the first rows of a space, and says how many.
     pub(in crate::engine) fn sweep(&mut self, space: &Space, limit: usize) -> Result<usize> {
-        let rows = self.collect(space, limit)?;
+        let rows = self.collect(space, &[], limit)?;
         let count = rows.len();
         rows.into_iter().try_for_each(|(key, _)| self.put(key, None))?;
         Ok(count)
@@ -113,23 +113,38 @@ impl ClusterWorker {
         Ok(true)
     }
 
-    /// Writes the entries of a new index for all rows of its table.
+    /// Writes the entries of a new index for some rows of its table, whose keys are not before `start`. The key to go
+    /// on with, if there may be more.
     ///
     /// # Errors
     /// Two rows that would share a key; those of reads and writes.
-    pub(in crate::engine) fn fill(&mut self, table: &Arc<ClusterTable>, number: usize) -> Result<()> {
-        for (key, value) in self.collect(&table.space, usize::MAX)? {
+    pub(in crate::engine) fn fill(
+        &mut self,
+        table: &Arc<ClusterTable>,
+        number: usize,
+        start: &[u8],
+        limit: usize,
+    ) -> Result<Option<Vec<u8>>> {
+        let rows = self.collect(&table.space, start, limit)?;
+        let next = rows.last().filter(|_| rows.len() == limit).map(|(key, _)| [&*key.bytes, &[0]].concat());
+        let mut entries = Vec::with_capacity(rows.len());
+        for (key, value) in rows {
             self.decode(table, &key.bytes, &value)?;
             let words = std::mem::take(&mut self.words);
-            let entries = self.entries(table, &key.bytes, &words);
+            let of_row = self.entries(table, &key.bytes, &words);
             self.words = words;
-            let (entry, alone) = entries?.swap_remove(number);
-            if alone && self.running()?.own.get(&entry).is_some() {
+            entries.push((of_row?.swap_remove(number), Value(key.bytes)));
+        }
+        let alone = entries.iter().filter(|((_, alone), _)| *alone).map(|((entry, _), _)| entry.clone());
+        let alone = alone.collect();
+        self.fetch(alone).map_err(|ended| self.ended(ended, table.indexes[number].id, start))?;
+        for ((entry, alone), row) in entries {
+            if alone && self.read(&entry)?.is_some_and(|other| other != row) {
                 self.check_so_far()?;
                 return Err(Error::DuplicateKey { table: table.info.id, key: (*entry.bytes).into() });
             }
-            self.put(entry, Some(Value(key.bytes.clone())))?;
+            self.put(entry, Some(row))?;
         }
-        Ok(())
+        Ok(next)
     }
 }

@@ -378,7 +378,7 @@ impl<E: Engine> Session<E> {
         // rows that are referred to must not go meanwhile
         let mut tables = vec![oid];
         tables.extend(foreign.iter().map(|key| key.to.desc.oid));
-        self.bar(&tables)?;
+        self.bar_everywhere(&tables)?;
         self.for_each_row(&table, |exec, row| {
             exec.frame.clear();
             exec.frame.extend_from_slice(row);

@@ -386,7 +386,7 @@ impl<E: Engine> Session<E> {
             None => return Ok(()),
         };
         let tables: Vec<u32> = found.iter().map(|(table, _)| table.desc.oid).collect();
-        self.bar(&tables)?;
+        self.bar_everywhere(&tables)?;
         for (table, columns) in &found {
             let mut conditions = Vec::with_capacity(columns.len());
             for &at in columns {

@@ -426,7 +426,7 @@ impl<E: Engine> Session<E> {
             return Ok(large);
         }
         self.begin_change()?;
-        self.bar(&large)?;
+        self.bar_everywhere(&large)?;
         for table in tables.iter().filter(|table| large.contains(&table.desc.oid)) {
             let mut desc = (*table.desc).clone();
             self.make_table(&mut desc)?;

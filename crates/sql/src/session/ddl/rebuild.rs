@@ -100,7 +100,7 @@ impl<E: Engine> Session<E> {
         // before any row is copied
         self.may_change(old.desc.oid)?;
         self.begin_change()?;
-        self.bar(&[old.desc.oid])?;
+        self.bar_everywhere(&[old.desc.oid])?;
         if self.reindex(old, &desc, &values)? {
             return Ok(());
         }
@@ -117,7 +117,7 @@ impl<E: Engine> Session<E> {
     pub(super) fn rebuild_indexes(&mut self, old: &Arc<BoundTable>) -> Result<()> {
         self.may_change(old.desc.oid)?;
         self.begin_change()?;
-        self.bar(&[old.desc.oid])?;
+        self.bar_everywhere(&[old.desc.oid])?;
         let mut desc = (*old.desc).clone();
         self.make_table(&mut desc)?;
         let desc = Arc::new(desc);
@@ -146,7 +146,7 @@ impl<E: Engine> Session<E> {
         new: &Arc<BoundTable>,
         values: &Values,
     ) -> Result<()> {
-        if self.can_copy_beside() {
+        if self.can_copy_beside(old.info.id) {
             self.copy_beside(old, new, values)?;
             self.begin_behind()?;
         } else {

@@ -35,7 +35,10 @@ impl<E: Engine> Session<E> {
         desc: &TableDesc,
         values: &[Expr],
     ) -> Result<bool> {
-        if !is_of_indexes(old, desc, values) || !self.can_copy_beside() || self.has_at_most(FEW, old)? {
+        if !is_of_indexes(old, desc, values)
+            || !self.can_copy_beside(old.info.id)
+            || self.has_at_most(FEW, old)?
+        {
             return Ok(false);
         }
         let mut desc = desc.clone();

@@ -1,12 +1,21 @@
 //! Transactions beside changes of tables: bars before tables, who waits for them, and who begins behind them.
+//!
+//! A bar keeps the sessions of this process from a table. In a cluster a change that reads or copies rows closes the
+//! table at all nodes, too ([`Engine::close_tables`]); one of the catalog alone needs no more than the catalog's
+//! version, on which every transaction depends.
 
 use super::super::Session;
+use super::Closed;
 use crate::patience::CHANGE_WAIT;
 use scaledb_base::TableId;
 use scaledb_base::timeouts::LOCK_TIMEOUT;
 use scaledb_engine::{Engine, SerializationPoint, TxnKind, Worker};
 use scaledb_types::{Result, SqlError, SqlState};
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
+
+/// How often a session looks whether a table of a cluster is open again.
+const LOOK: Duration = Duration::from_millis(10);
 
 impl<E: Engine> Session<E> {
     /// Whether the transaction has used a table.
@@ -38,11 +47,20 @@ impl<E: Engine> Session<E> {
         if !self.transaction.has_begun() && gate.is_barred(self.state.id, writes) {
             gate.wait(self.state.id, writes, self.patience(CHANGE_WAIT))?;
         }
+        let engine = &self.state.shared.engine;
+        let is_closed = || tables.iter().any(|(_, table)| engine.is_closed(*table));
+        if self.transaction.closure.is_none() && is_closed() {
+            let mut go_on = self.patience(CHANGE_WAIT);
+            while is_closed() {
+                go_on()?;
+                scaledb_sync::thread::sleep(LOOK);
+            }
+        }
         Ok(())
     }
 
-    /// From here on, no other session commits a write to the tables before this transaction has ended, and it sees all
-    /// that was committed to them.
+    /// From here on, no other session of this process commits a write to the tables before this transaction has ended,
+    /// and it sees all that was committed to them.
     ///
     /// # Errors
     /// 55P03 and 57014; 40001 if the catalog has changed since the transaction began.
@@ -52,6 +70,55 @@ impl<E: Engine> Session<E> {
         shared.gate.bar(self.state.id, tables, self.patience(CHANGE_WAIT))?;
         self.transaction.barred = true;
         self.begin_behind()
+    }
+
+    /// [`bar`](Self::bar), at all nodes of a cluster: the rows of the tables stay as they are.
+    ///
+    /// # Errors
+    /// As [`bar`](Self::bar).
+    pub(in crate::session) fn bar_everywhere(&mut self, tables: &[u32]) -> Result<()> {
+        self.bar(tables)?;
+        // one that has written depends on that tables were open
+        if !self.state.shared.is_shared || self.transaction.writes {
+            return Ok(());
+        }
+        let mut ids: Vec<TableId> = self.transaction.closed_tables().to_vec();
+        for table in tables {
+            // one of an attempt before may not be there
+            let Ok(table) = self.table(*table) else { continue };
+            if !ids.contains(&table.info.id) {
+                ids.push(table.info.id);
+            }
+        }
+        if ids.len() == self.transaction.closed_tables().len() {
+            return Ok(());
+        }
+        let shared = self.state.shared.clone();
+        let why = RefCell::new(None);
+        let patience = RefCell::new(self.patience(CHANGE_WAIT));
+        let go_on = || patience.borrow_mut()().map_err(|error| why.replace(Some(error))).is_ok();
+        let closed = shared.engine.close_tables(&ids, &go_on);
+        drop(patience);
+        let closed = closed.map_err(|error| why.take().unwrap_or_else(|| crate::error::plain(error)))?;
+        self.transaction.closure = closed.map(|closure| Closed { closure, tables: ids });
+        self.begin_behind()?;
+        if let Some(worker) = self.worker.as_mut() {
+            worker.pass(closed);
+        }
+        Ok(())
+    }
+
+    /// Others write to the tables again.
+    pub(in crate::session) fn unbar(&mut self) {
+        if std::mem::take(&mut self.transaction.barred) {
+            self.state.shared.gate.unbar(self.state.id);
+        }
+        if let Some(Closed { closure, .. }) = self.transaction.closure.take() {
+            if let Some(worker) = self.worker.as_mut() {
+                worker.pass(None);
+            }
+            self.state.shared.engine.open_tables(closure);
+        }
     }
 
     /// Begins the engine's transaction anew, if it has done nothing yet: so that its place is behind all that was
@@ -82,18 +149,19 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// Whether rows may be copied beside the transaction: it has written none that would be missing, and will see those
-    /// that are written.
-    pub(in crate::session) fn can_copy_beside(&self) -> bool {
-        self.goes_behind() && !self.transaction.writes
+    /// Whether the rows of a table may be copied beside the transaction: it has written none that would be missing, and
+    /// others write none. In a cluster one that has read depends on definitions that would change, and on gaps that
+    /// reach from one table to the next.
+    pub(in crate::session) fn can_copy_beside(&self, table: TableId) -> bool {
+        let alone = !self.state.shared.is_shared
+            || self.transaction.is_clean() && self.transaction.closed_tables().contains(&table);
+        alone && self.goes_behind() && !self.transaction.writes
     }
 
     /// Whether the transaction's place is behind all that was committed before the bars that it puts up.
     pub(in crate::session) fn goes_behind(&self) -> bool {
-        // no bar keeps other nodes from the table: what they write the transaction has to have read
-        !self.state.shared.is_shared
-            && (self.transaction.is_clean()
-                || self.state.shared.engine.serialization_point() == SerializationPoint::Commit)
+        self.transaction.is_clean()
+            || self.state.shared.engine.serialization_point() == SerializationPoint::Commit
     }
 
     /// The transaction writes rows.

@@ -110,9 +110,9 @@ impl<E: Engine> Session<E> {
                 // writes are kept for ROLLBACK TO, unless a conflict has ended them
                 self.transaction.block = Block::Failed;
                 // without a way back there is nothing to wait for
-                if self.transaction.savepoints.is_empty() && std::mem::take(&mut self.transaction.barred) {
+                if self.transaction.savepoints.is_empty() && self.transaction.barred {
                     self.drop_indexes(false);
-                    self.state.shared.gate.unbar(self.state.id);
+                    self.unbar();
                 }
                 // others need not wait for what cannot commit
                 let mark = self.transaction.savepoints.last().map(|mark| mark.locks);
@@ -136,7 +136,7 @@ impl<E: Engine> Session<E> {
     /// 25001.
     pub(in crate::session) fn check_no_block(&self, what: &str) -> Result<()> {
         // the first of several statements has none before it that it would commit with
-        if !self.transaction.in_block() && !self.transaction.has_begun() {
+        if !self.transaction.in_block() && !self.transaction.changed && self.transaction.is_clean() {
             return Ok(());
         }
         let what = format!("{what} cannot run inside a transaction block");

@@ -90,9 +90,8 @@ impl<E: Engine> Session<E> {
         transaction.wants_snapshot = None;
         transaction.checked = None;
         transaction.ran = false;
-        if std::mem::take(&mut transaction.barred) {
-            self.state.shared.gate.unbar(self.state.id);
-        }
+        self.unbar();
+        let transaction = &mut self.transaction;
         transaction.touched.clear();
         self.state.used.clear();
         self.state.txid.set(None);

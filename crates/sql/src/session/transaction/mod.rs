@@ -18,7 +18,7 @@ use crate::shared::{PerDatabase, beside};
 use crate::trace::Number;
 use scaledb_base::TableId;
 use scaledb_catalog::{Catalog, Store};
-use scaledb_engine::{Engine, ReadMark, SerializationPoint, TableInfo};
+use scaledb_engine::{Closure, Engine, ReadMark, SerializationPoint, TableInfo};
 use scaledb_notify::Ticket;
 use scaledb_parse::utility::{Isolation, Modes};
 use scaledb_planner::bind::Lookup;
@@ -36,6 +36,12 @@ pub(super) enum Block {
     Implicit,
     Explicit,
     Failed,
+}
+
+/// The tables that a transaction has closed to the writers of all nodes.
+struct Closed {
+    closure: Closure,
+    tables: Vec<TableId>,
 }
 
 /// A table of the engine that a transaction has made.
@@ -85,6 +91,8 @@ pub(super) struct Transaction {
     pub(super) ran: bool,
     /// Whether it has put bars before tables.
     pub(super) barred: bool,
+    /// Tables that are closed to the writers of all nodes.
+    closure: Option<Closed>,
     /// Tables of the engine that it has made.
     pub(super) created: Vec<Created>,
     /// The tables of these whose statement was rolled back.
@@ -184,6 +192,11 @@ impl Transaction {
             self.statement = statement;
             self.writes = writes;
         }
+    }
+
+    /// The tables that it has closed to the writers of all nodes.
+    fn closed_tables(&self) -> &[TableId] {
+        self.closure.as_ref().map_or(&[], |closed| &closed.tables)
     }
 
     /// Whether it has not done anything in the engine but to begin.

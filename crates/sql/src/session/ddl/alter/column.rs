@@ -432,7 +432,7 @@ impl<E: Engine> Session<E> {
     /// SET NOT NULL: what the engine has takes NULL still, and statements see to it that there is none.
     fn set_not_null(&mut self, table: &Arc<BoundTable>, desc: TableDesc, at: usize) -> Result<()> {
         self.begin_change()?;
-        self.bar(&[desc.oid])?;
+        self.bar_everywhere(&[desc.oid])?;
         let name = desc.columns[at].name.clone();
         self.for_each_row(table, |_, row| {
             if !row[at].is_null() {
