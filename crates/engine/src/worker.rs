@@ -438,8 +438,16 @@ pub trait Worker: Send {
     /// Asks for the memory that inserts of rows with these primary keys will write first; the inserts then overlap in
     /// what they wait for. Of more than [`PREFETCH`] the first are taken. A hint: nothing is read or written in the
     /// sense of the transaction.
+    ///
+    /// An engine that [foresees](Self::foresees) takes keys of unique indexes, too.
     fn prefetch_inserts<'k>(&mut self, keys: impl Iterator<Item = (TableId, &'k [u8])>) {
         let _ = keys;
+    }
+
+    /// Whether it pays to make rows before the first of them is inserted, so that [`Worker::prefetch_inserts`] and
+    /// [`Worker::prefetch`] can be told of many: what they ask for may be at other nodes.
+    fn foresees(&self) -> bool {
+        false
     }
 
     /// Asks for the memory in which scans begin, each given by its table or index and the start of its range;

@@ -4,7 +4,7 @@
 use super::references::Reference;
 use super::triggers::Fired;
 use super::{Exec, codec};
-use scaledb_engine::{Order, Range, Worker};
+use scaledb_engine::{Order, PREFETCH, Range, Worker};
 use scaledb_keys::KeyBuf;
 use scaledb_planner::plan::{BoundTable, ForeignKey, IndexRef};
 use scaledb_row::Projection;
@@ -166,6 +166,9 @@ impl<W: Worker> Exec<'_, W> {
         // actions note further checks
         let mut at = 0;
         while at < self.after.len() {
+            if at.is_multiple_of(PREFETCH) && self.after.len() - at > 1 {
+                self.foresee_checks(at)?;
+            }
             let check = self.after[at].clone();
             at += 1;
             self.tick()?;

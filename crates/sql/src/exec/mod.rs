@@ -14,6 +14,7 @@ pub(crate) mod distinct;
 mod domain;
 pub(crate) mod eval;
 pub(crate) mod exclusion;
+pub(crate) mod foresee;
 mod gather;
 mod groups;
 mod hash_join;

@@ -9,6 +9,7 @@
 use super::late::Check;
 use super::{Exec, codec};
 use crate::counts::Write;
+use scaledb_base::TableId;
 use scaledb_catalog::Action;
 use scaledb_engine::{Order, Range, RowId, Worker};
 use scaledb_keys::KeyBuf;
@@ -53,6 +54,15 @@ impl Reference {
     /// A row that was referred to.
     pub(super) fn referred(key: Arc<ForeignKey>, old: Vec<Value>, new: Option<Vec<Value>>) -> Self {
         Self { key, kind: Kind::Referred { old, new } }
+    }
+
+    /// The key of the row that must be there for one that refers to it.
+    ///
+    /// # Errors
+    /// Those of the key.
+    pub(super) fn looked_for(&self) -> Result<Option<(TableId, KeyBuf)>> {
+        let Kind::Referring(values) = &self.kind else { return Ok(None) };
+        referred_by(&self.key, values).map(|wanted| key_of_referred(&self.key, &wanted)).transpose()
     }
 
     /// Whether it may wait for the end of the transaction: actions are taken at once.
@@ -119,6 +129,15 @@ fn violation(key: &ForeignKey, referred: bool) -> SqlError {
     SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
         .table(from.schema.as_str(), from.name.as_str())
         .constraint(name.as_str())
+}
+
+/// The unique key of a row that is referred to.
+fn key_of_referred(key: &ForeignKey, values: &[Value]) -> Result<(TableId, KeyBuf)> {
+    let mut encoded = KeyBuf::new();
+    for (column, &number) in key.to.index_columns(key.unique).iter().zip(&key.key_order) {
+        codec::push_key(&mut encoded, &key.to, column, &values[number])?;
+    }
+    Ok((key.to.index_id(key.unique), encoded))
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
@@ -216,11 +235,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Whether the row that is referred to exists.
     fn is_there(&mut self, key: &ForeignKey, values: &[Value]) -> Result<bool> {
-        let mut encoded = KeyBuf::new();
-        for (column, &number) in key.to.index_columns(key.unique).iter().zip(&key.key_order) {
-            codec::push_key(&mut encoded, &key.to, column, &values[number])?;
-        }
-        let id = key.to.index_id(key.unique);
+        let (id, encoded) = key_of_referred(key, values)?;
         let found = self.worker()?.get(id, &encoded, &Projection::existence(), |_, _| ());
         Ok(found.map_err(|error| self.context.engine_error(error))?.is_some())
     }

@@ -13,7 +13,7 @@ use super::talk::{Ended, Talk, conflict};
 use crate::rows::{Key, Value};
 use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_engine::{
-    Closure, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, TxnKind, Worker, check_key, check_row,
+    Closure, Order, Range, ReadMark, RowId, Savepoint, TxnKind, Worker, check_key, check_row,
 };
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
@@ -249,25 +249,16 @@ impl Worker for ClusterWorker {
 
     /// The rows that are not kept here are fetched with one message to each node that has some.
     fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
-        if self.txn.is_none() {
-            return;
-        }
-        let mut keys = Vec::new();
-        for (table, key, _) in rows.take(PREFETCH) {
-            let place = match self.place(table) {
-                Ok(place) => place,
-                Err(error) => {
-                    // whoever reads it hears what is wrong, also if the transaction has ended by it
-                    self.unheard = self.txn.is_none().then_some(error);
-                    return;
-                }
-            };
-            keys.push(place.space().key(key, self.shared.partitions));
-        }
-        // one that has ended meanwhile says so at the next call
-        if let Err(ended) = self.fetch(keys) {
-            self.unheard = Some(self.ended(ended, TableId(0), &[]));
-        }
+        self.fetch_ahead(rows.map(|(table, key, _)| (table, key)));
+    }
+
+    /// So are the keys that are to be absent.
+    fn prefetch_inserts<'k>(&mut self, keys: impl Iterator<Item = (TableId, &'k [u8])>) {
+        self.fetch_ahead(keys);
+    }
+
+    fn foresees(&self) -> bool {
+        true
     }
 
     fn scan(

@@ -7,7 +7,7 @@ use crate::engine::stream::{self, Stream};
 use crate::engine::talk::Ended;
 use crate::rows::{Key, Value};
 use scaledb_base::{Error, Result, TableId};
-use scaledb_engine::{Order, Range, RowId};
+use scaledb_engine::{Order, PREFETCH, Range, RowId};
 use scaledb_keys::KeyBuf;
 use scaledb_scar::Wanted;
 use scaledb_sync::Arc;
@@ -165,6 +165,29 @@ impl ClusterWorker {
                 return Ok(());
             }
             window = (2 * window).min(stream::LARGEST as usize);
+        }
+    }
+
+    /// Fetches what is under keys that will be read.
+    pub(super) fn fetch_ahead<'k>(&mut self, ahead: impl Iterator<Item = (TableId, &'k [u8])>) {
+        if self.txn.is_none() {
+            return;
+        }
+        let mut keys = Vec::new();
+        for (table, key) in ahead.take(PREFETCH) {
+            let place = match self.place(table) {
+                Ok(place) => place,
+                Err(error) => {
+                    // whoever reads it hears what is wrong, also if the transaction has ended by it
+                    self.unheard = self.txn.is_none().then_some(error);
+                    return;
+                }
+            };
+            keys.push(place.space().key(key, self.shared.partitions));
+        }
+        // one that has ended meanwhile says so at the next call
+        if let Err(ended) = self.fetch(keys) {
+            self.unheard = Some(self.ended(ended, TableId(0), &[]));
         }
     }
 

@@ -1,5 +1,6 @@
 //! INSERT.
 
+use super::super::foresee::PutOff;
 use super::super::late::{Check, late_arbiter};
 use super::super::spill::Stash;
 use super::super::{Exec, Flow, Next, codec};
@@ -86,14 +87,23 @@ impl<'a, W: Worker> Exec<'a, W> {
                 Ok(Flow::Continue(()))
             })?;
             let mut rows = rows.finish()?.drain();
+            let puts_off = self.puts_off(insert)?;
+            let mut put_off = PutOff::default();
             while let Some(row) = rows.next()? {
                 self.tick()?;
+                if puts_off {
+                    self.put_off(state, &mut put_off, row, next)?;
+                    continue;
+                }
                 for (&slot, value) in insert.row.iter().zip(row) {
                     self.frame[slot] = value;
                 }
                 self.insert_row(state, next)?;
             }
-            return Ok(());
+            return self.insert_all(state, &mut put_off, next);
+        }
+        if self.puts_off(insert)? {
+            return self.insert_put_off(state, next);
         }
         let _ = self.run(&insert.source, &mut |exec| {
             for (value, &slot) in insert.values.iter().zip(&insert.row) {
@@ -107,7 +117,11 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Inserts the row that the slots hold.
-    pub(super) fn insert_row(&mut self, state: &mut Inserting<'_>, next: Next<'_, 'a, W>) -> Result<()> {
+    pub(in crate::exec) fn insert_row(
+        &mut self,
+        state: &mut Inserting<'_>,
+        next: Next<'_, 'a, W>,
+    ) -> Result<()> {
         let insert = state.insert;
         let table = &*insert.table;
         if insert.instead {

@@ -2,6 +2,7 @@
 
 use super::super::Session;
 use crate::exec::exclusion::excluded_keys;
+use crate::exec::foresee::foresee_rows;
 use crate::exec::{Exec, Scratch, codec};
 use crate::patience::{COPY_ATTEMPTS, runs_again};
 use crate::session::state::engine_def;
@@ -151,7 +152,10 @@ impl<E: Engine> Session<E> {
             self.begin_behind()?;
         } else {
             self.note_writes();
-            self.for_each_row(old, |exec, row| copy_row(exec, new, values, row))?;
+            self.for_each_row(old, |exec, row| {
+                let row = changed(exec, new, values, row)?;
+                insert_copy(exec, new, &row)
+            })?;
         }
         self.transaction.dropped.push(old.info.clone());
         self.put(Relation::Table(desc))
@@ -184,7 +188,7 @@ impl<E: Engine> Session<E> {
             let copied = if same {
                 copy_same(&mut exec, old, new, &start, &mut rows)
             } else {
-                batch(&mut exec, old, &start, &mut |exec, row| copy_row(exec, new, values, row))
+                copy_changed(&mut exec, old, new, values, &start)
             };
             drop(exec);
             let copied = match copied {
@@ -273,13 +277,40 @@ impl<E: Engine> Session<E> {
     }
 }
 
-/// Inserts what the expressions make of a row of the old table.
-fn copy_row<W: Worker>(
+/// A row of the new table: its values, and as the engine takes them.
+type NewRow = (Vec<Value>, RowBuf);
+
+/// Copies the next rows, from `start`, as the expressions change them. Where to go on, if there may be more.
+fn copy_changed<W: Worker>(
+    exec: &mut Exec<'_, W>,
+    old: &Arc<BoundTable>,
+    new: &Arc<BoundTable>,
+    values: &Values,
+    start: &[u8],
+) -> Result<Option<KeyBuf>> {
+    let mut rows = Vec::new();
+    let next = batch(exec, old, start, &mut |exec, row| {
+        rows.push(changed(exec, new, values, row)?);
+        Ok(())
+    })?;
+    let worker = exec.worker()?;
+    if worker.foresees() {
+        foresee_rows(worker, &new.info, rows.iter().map(|(_, row)| row));
+    }
+    for row in &rows {
+        exec.tick()?;
+        insert_copy(exec, new, row)?;
+    }
+    Ok(next)
+}
+
+/// What the expressions make of a row of the old table.
+fn changed<W: Worker>(
     exec: &mut Exec<'_, W>,
     new: &Arc<BoundTable>,
     values: &Values,
     row: &[Value],
-) -> Result<()> {
+) -> Result<NewRow> {
     exec.frame.clear();
     exec.frame.extend_from_slice(row);
     let mut fresh = Vec::with_capacity(values.values.len());
@@ -306,10 +337,19 @@ fn copy_row<W: Worker>(
     let mut buffer = RowBuf::new(&new.info.schema);
     let context = exec.context;
     codec::write(&mut buffer, new, fresh.iter()).map_err(|error| context.engine_error(error))?;
-    match exec.worker()?.insert(new.info.id, &buffer) {
-        Ok(_) => check_late(exec, new, &fresh),
+    Ok((fresh, buffer))
+}
+
+fn insert_copy<W: Worker>(
+    exec: &mut Exec<'_, W>,
+    new: &Arc<BoundTable>,
+    (fresh, buffer): &NewRow,
+) -> Result<()> {
+    let context = exec.context;
+    match exec.worker()?.insert(new.info.id, buffer) {
+        Ok(_) => check_late(exec, new, fresh),
         Err(scaledb_base::Error::DuplicateKey { table: id, .. }) => {
-            Err(not_unique(new, id, &fresh, context.env))
+            Err(not_unique(new, id, fresh, context.env))
         }
         Err(error) => Err(context.engine_error(error)),
     }
@@ -362,6 +402,10 @@ fn copy_same<W: Worker>(
     });
     scanned.map_err(|error| context.engine_error(error))?;
     let late = !new.late().is_empty();
+    let worker = exec.worker()?;
+    if worker.foresees() {
+        foresee_rows(worker, &new.info, rows[..count].iter());
+    }
     for row in &rows[..count] {
         exec.tick()?;
         match exec.worker()?.insert(new.info.id, row) {
