@@ -404,6 +404,14 @@ impl Engine for Cluster {
         dropped.indexes.iter().chain([&dropped.space]).try_for_each(|space| self.sweep(space))
     }
 
+    /// Some rows at a time; who reads the table meanwhile does not commit.
+    fn clear_table(&self, table: TableId) -> Result<bool> {
+        let cleared = self.change(|worker| Self::stored(worker, table))?.table()?;
+        // entries first: they name rows
+        cleared.indexes.iter().chain([&cleared.space]).try_for_each(|space| self.sweep(space))?;
+        Ok(true)
+    }
+
     fn worker(&self) -> Result<ClusterWorker> {
         let mut taken = self.shared.taken.lock();
         let free = taken.trailing_ones();

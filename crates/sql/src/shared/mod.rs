@@ -402,8 +402,13 @@ pub(crate) fn empty<E: Engine>(
     worker: &mut E::Worker,
     table: TableId,
 ) -> scaledb_base::Result<()> {
-    const BATCH: usize = if cfg!(debug_assertions) { 100 } else { 10_000 };
-    while delete_some(worker, table, BATCH)? == BATCH {
+    let batch = match engine.is_shared() {
+        _ if cfg!(debug_assertions) => 100,
+        // while a node commits one of many writes nobody else is served
+        true => 1_000,
+        false => 10_000,
+    };
+    while delete_some(worker, table, batch)? == batch {
         if engine.clear_table(table)? {
             break;
         }
