@@ -195,7 +195,7 @@ fuzz-sql: setup postgresql ## Random SQL on ScaleDB and PostgreSQL 15: STATEMENT
 CRATE ?= index
 FILE ?=
 .PHONY: mutants
-mutants: setup ## Changes one operation at a time; none may survive but those of xtask/survivors.txt: CRATE=acc FILE=merge.rs
+mutants: setup ## Changes one operation at a time; none may survive but those of xtask/survivors.txt: CRATE=acc [FILE=merge.rs]
 	@if ! $(CARGO) mutants --version > /dev/null 2>&1; then
 		$(CARGO) install --locked cargo-mutants
 	fi

@@ -1,0 +1,108 @@
+//! What has become of each mutant of a crate, in a file that grows by a line for each: a run that was cut off goes on.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use super::copy::Copy;
+use super::list::Mutant;
+use super::table::{Files, Known};
+
+/// What has become of a mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// By whom.
+    Noticed(String),
+    /// And how many tests should have noticed.
+    Missed(String),
+    Unviable,
+}
+
+/// All of them, and the file.
+pub(super) struct Results {
+    file: File,
+    /// By the mutants' names, with what was true of the tree then.
+    all: BTreeMap<String, (u64, Outcome)>,
+    /// The fingerprints of the mutants' files.
+    files: BTreeMap<String, u64>,
+    /// Of all crates.
+    tree: u64,
+}
+
+impl Results {
+    /// Reads what earlier runs have found.
+    pub(super) fn open(path: &Path, copy: &Copy, mutants: &[Mutant]) -> Result<Self, String> {
+        let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let all = text.lines().filter_map(parse).collect();
+        let file = File::options().append(true).create(true).open(path).map_err(wrong)?;
+        let files = mutants.iter().map(|mutant| (mutant.file.clone(), copy.print_of(&mutant.file))).collect();
+        Ok(Self { file, all, files, tree: copy.print_of_all() })
+    }
+
+    /// What is true still: what was noticed, or does not compile, while its file is as it was; what was missed, only
+    /// while everything is.
+    pub(super) fn of(&self, mutant: &Mutant) -> Option<&Outcome> {
+        let (then, outcome) = self.all.get(&mutant.name)?;
+        (*then == self.now(mutant, outcome)).then_some(outcome)
+    }
+
+    fn now(&self, mutant: &Mutant, outcome: &Outcome) -> u64 {
+        match outcome {
+            Outcome::Missed(_) => self.tree,
+            Outcome::Noticed(_) | Outcome::Unviable => self.files.get(&mutant.file).copied().unwrap_or(0),
+        }
+    }
+
+    pub(super) fn add(&mut self, mutant: &Mutant, outcome: Outcome) -> Result<(), String> {
+        let now = self.now(mutant, &outcome);
+        let (word, detail) = match &outcome {
+            Outcome::Noticed(by) => ("noticed", by.as_str()),
+            Outcome::Missed(tests) => ("missed", tests.as_str()),
+            Outcome::Unviable => ("unviable", ""),
+        };
+        writeln!(self.file, "{now:016x}\t{word}\t{}\t{detail}", mutant.name)
+            .map_err(|error| error.to_string())?;
+        self.all.insert(mutant.name.clone(), (now, outcome));
+        Ok(())
+    }
+
+    /// Files of which every mutant is judged, for the table.
+    pub(super) fn found(&self, mutants: &[Mutant]) -> Files {
+        let mut files = Files::new();
+        for of_file in mutants.chunk_by(|a, b| a.file == b.file) {
+            let mut known = Known::default();
+            let Some(outcomes) = of_file.iter().map(|mutant| self.of(mutant)).collect::<Option<Vec<_>>>()
+            else {
+                continue;
+            };
+            for (mutant, outcome) in of_file.iter().zip(outcomes) {
+                known.mutants += usize::from(*outcome != Outcome::Unviable);
+                if let (Outcome::Missed(_), Some(what)) = (outcome, without_place(&mutant.name)) {
+                    *known.survivors.entry(what.to_owned()).or_default() += 1;
+                }
+            }
+            files.insert(of_file[0].file.clone(), known);
+        }
+        files
+    }
+}
+
+/// What was changed, without the place, which moves with every edit.
+fn without_place(name: &str) -> Option<&str> {
+    name.split_once(": ").map(|(_, what)| what)
+}
+
+fn parse(line: &str) -> Option<(String, (u64, Outcome))> {
+    let mut parts = line.split('\t');
+    let then = u64::from_str_radix(parts.next()?, 16).ok()?;
+    let (word, name, detail) = (parts.next()?, parts.next()?, parts.next()?.to_owned());
+    let outcome = match word {
+        "noticed" => Outcome::Noticed(detail),
+        "missed" => Outcome::Missed(detail),
+        "unviable" => Outcome::Unviable,
+        _ => return None,
+    };
+    Some((name.to_owned(), (then, outcome)))
+}
