@@ -28,8 +28,9 @@ fn row(schema: &Schema, id: i64, text: &str, n: i64) -> RowBuf {
     RowBuf::from_values(schema, &[Datum::Int8(id), Datum::Text(text), Datum::Int8(n)]).unwrap()
 }
 
+/// Of the first worker: the earliest of its tick, where a snapshot boundary may be.
 fn ts(ticks: u64) -> Timestamp {
-    Timestamp::new(ticks, WorkerId(1))
+    Timestamp::new(ticks, WorkerId(0))
 }
 
 fn release(record: Record, ticks: u64) {

@@ -76,6 +76,36 @@ fn nothing_is_removed_or_renamed_while_a_backup_is_at_work() {
 }
 
 #[test]
+fn a_backup_waits_for_who_is_just_removing_files() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let ts = running.put_durable(10);
+    let copy = MemDisk::new();
+    let held = scaledb_log::disk::Disk::lock(&disk, "HOLD").unwrap();
+    let (from, to) = (disk.arc(), copy.arc());
+    let at_work = thread::spawn(move || backup(&from, &to));
+    // it has the copy's lock before it asks for this one
+    while scaledb_log::disk::Disk::lock(&copy, "LOCK").is_ok() {
+        thread::yield_now();
+    }
+    drop(held);
+    assert!(at_work.join().unwrap().unwrap().check.is_sound());
+    assert_eq!(recover(&copy).unwrap().stamps(), [ts]);
+}
+
+#[test]
+fn long_files_are_copied_to_their_ends() {
+    let disk = MemDisk::new();
+    let running = start_with(&disk, LogOptions { segment_bytes: 64 << 20, ..manual() }).unwrap().0;
+    let stamps: Vec<_> = (0..5).map(|_| running.put_durable(700_000)).collect();
+    let copy = MemDisk::new();
+    let report = backup(&disk.arc(), &copy.arc()).unwrap();
+    // more than a few steps of the copy, and no multiple of them
+    assert!(report.bytes > 3 << 20, "{}", report.bytes);
+    assert_eq!(recover(&copy).unwrap().stamps(), stamps);
+}
+
+#[test]
 fn a_backup_goes_to_an_empty_directory_only() {
     let disk = MemDisk::new();
     let copy = MemDisk::new();

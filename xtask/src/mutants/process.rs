@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Of the addresses of a program, in KiB: a mutant may ask for all memory that there is.
-const ADDRESSES: u64 = 16 << 20;
+const ADDRESSES: u64 = 4 << 20;
 
 /// Linux counts a processor's time in these parts of a second.
 const TICKS: u64 = 100;

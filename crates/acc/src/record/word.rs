@@ -127,3 +127,57 @@ impl fmt::Debug for Word {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scaledb_base::WorkerId;
+
+    fn committed() -> [Word; 2] {
+        let ts = Timestamp::new(9, WorkerId(1));
+        [Word::live(ts), Word::absent(ts)]
+    }
+
+    #[test]
+    fn each_state_is_told_from_the_others() {
+        let [live, deleted] = committed();
+        let states = [
+            (live, "live"),
+            (deleted, "absent deleted"),
+            (Word::PLACEHOLDER, "locked absent"),
+            (live.locked(), "locked"),
+            (deleted.locked(), "locked absent"),
+            (live.cleaned(), "locked cleaned"),
+            (deleted.cleaned(), "locked absent cleaned"),
+            (live.obsolete(), "absent obsolete"),
+            (deleted.obsolete(), "absent obsolete"),
+            (Word::PLACEHOLDER.obsolete(), "absent obsolete"),
+        ];
+        for (word, expected) in states {
+            let told = [
+                (word.is_live(), "live"),
+                (word.is_locked(), "locked"),
+                (word.is_absent(), "absent"),
+                (word.is_deleted(), "deleted"),
+                (word.is_obsolete(), "obsolete"),
+                (word.is_cleaned(), "cleaned"),
+            ];
+            let told: Vec<&str> = told.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect();
+            assert_eq!(told.join(" "), expected, "{word:?}");
+        }
+    }
+
+    #[test]
+    fn a_lock_that_ends_leaves_the_word_that_it_was_put_on() {
+        for word in committed() {
+            for locked in
+                [word, word.locked(), word.cleaned(), word.locked().locked(), word.cleaned().cleaned()]
+            {
+                assert_eq!((locked.unlocked(), locked.ts()), (word, word.ts()));
+                assert_eq!(locked.obsolete(), word.obsolete());
+            }
+            let gone = word.obsolete();
+            assert_eq!((gone.unlocked(), gone.obsolete(), gone.ts()), (gone, gone, word.ts()));
+        }
+    }
+}
