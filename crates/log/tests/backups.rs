@@ -102,6 +102,8 @@ fn long_files_are_copied_to_their_ends() {
     let report = backup(&disk.arc(), &copy.arc()).unwrap();
     // more than a few steps of the copy, and no multiple of them
     assert!(report.bytes > 3 << 20, "{}", report.bytes);
+    let lengths = copy.segments().into_iter().map(|name| copy.read(&name).len() as u64);
+    assert_eq!(lengths.sum::<u64>(), report.bytes);
     assert_eq!(recover(&copy).unwrap().stamps(), stamps);
 }
 

@@ -285,15 +285,37 @@ fn the_last_group_is_known_once_the_log_is_idle() {
             let ts = running.put(0, 10);
             running.log.wait(ts).unwrap();
         }
-        let since = std::time::Instant::now();
-        while disk.read(SEGMENT)[(groups + 1) * PAGE as usize..].iter().all(|&byte| byte == 0) {
-            assert!(since.elapsed().as_secs() < 20, "no seal behind {groups} groups");
-            scaledb_sync::thread::sleep(std::time::Duration::from_millis(1));
-        }
+        wait_for_a_seal(&disk, groups);
         let flipped = disk.as_it_is();
         flipped.flip(SEGMENT, groups * PAGE as usize * 8);
         assert!(matches!(recover(&flipped), Err(LogError::Damaged { .. })), "{groups}");
     }
+}
+
+/// Until the flusher has found nothing to do behind some groups of a page each.
+fn wait_for_a_seal(disk: &MemDisk, groups: usize) {
+    let since = std::time::Instant::now();
+    while disk.read(SEGMENT)[(groups + 1) * PAGE as usize..].iter().all(|&byte| byte == 0) {
+        assert!(since.elapsed().as_secs() < 20, "no seal behind {groups} groups");
+        scaledb_sync::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_group_that_does_not_fit_behind_a_sealed_one_is_found_in_the_next_segment() {
+    let disk = MemDisk::new();
+    let running = start_with(&disk, scaledb_log::LogOptions { manual: false, ..manual() }).unwrap().0;
+    let put = |len| {
+        let ts = running.put(0, len);
+        running.log.wait(ts).unwrap();
+        ts
+    };
+    let first = put(10);
+    wait_for_a_seal(&disk, 1);
+    // the seal stays, and counts as a group
+    let stamps = [first, put(3 * PAGE as usize), put(10)];
+    assert!(disk.segments().len() > 1);
+    assert_eq!(recover(&disk.as_it_is()).unwrap().stamps(), stamps);
 }
 
 #[test]
