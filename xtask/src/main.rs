@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask tidy [--only RULE]
-       cargo xtask mutants [--record] CRATE [FILE]
+       cargo xtask mutants [--record] [--last] CRATE [FILE]
 
   tidy      checks the rules of STYLE.md and ARCHITECTURE.md that the compiler does not;
             with --only, the findings of one rule
   mutants   changes one operation at a time in a crate, or in a file of its src, and runs tests; fails if one survives
             that xtask/survivors.txt has not; with --record, takes out of it what is noticed now, and adds files that
-            were never run. A run that was cut off goes on. Needs cargo-mutants";
+            were never run. A run that was cut off goes on; with --last, nothing is run, and what runs so far have
+            found is compared, however they ended. Needs cargo-mutants";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -23,11 +24,13 @@ fn main() -> ExitCode {
         ["tidy"] => tidy(None),
         ["tidy", "--only", rule] => tidy(Some(rule)),
         ["mutants", ref rest @ ..] => {
-            let record = rest.contains(&"--record");
-            let names: Vec<&str> = rest.iter().copied().filter(|arg| *arg != "--record").collect();
+            let has = |flag: &str| rest.contains(&flag);
+            let options = mutants::Options { record: has("--record"), last: has("--last") };
+            let names: Vec<&str> =
+                rest.iter().copied().filter(|arg| !matches!(*arg, "--record" | "--last")).collect();
             match names[..] {
-                [krate] => mutants::run(&root(), krate, None, record),
-                [krate, file] => mutants::run(&root(), krate, Some(file), record),
+                [krate] => mutants::run(&root(), krate, None, options),
+                [krate, file] => mutants::run(&root(), krate, Some(file), options),
                 _ => usage(),
             }
         }

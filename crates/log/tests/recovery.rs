@@ -373,6 +373,7 @@ fn directories_that_are_none_are_refused() {
     assert!(matches!(refused(&disk, "other"), LogError::WrongEngine { .. }));
     // files of others do not matter to a database that is there
     disk.write("holiday.jpg", vec![1, 2, 3]);
+    assert!(DatabaseDir::open(MemDisk::new().arc(), "test").unwrap().is_new());
     assert!(!DatabaseDir::open(disk.arc(), "test").unwrap().is_new());
 
     disk.edit("MANIFEST", Vec::clear);

@@ -30,14 +30,15 @@ pub(super) struct Built {
     pub(super) left: BTreeSet<u32>,
 }
 
-/// Builds the programs of a crate's tests, of its copy in which all mutants can be switched on.
+/// Builds the programs of a crate's tests, of its copy in which all mutants can be switched on; but those of which
+/// `built` says already that they cannot.
 pub(super) fn build(
     copy: &Copy,
     krate: &str,
     all: &[Mutant],
     tests: &[Vec<String>],
+    mut built: Built,
 ) -> Result<Built, String> {
-    let mut built = Built::default();
     let numbered: Vec<(u32, &Mutant)> = (1..).zip(all).collect();
     let library = vec!["check".to_owned(), "--lib".to_owned(), format!("--package=scaledb-{krate}")];
     for arguments in std::iter::once(&library).chain(tests) {

@@ -1,6 +1,6 @@
 //! A copy of the tree, in which files may have another text.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,14 +25,13 @@ impl Copy {
                 files.insert(name.to_owned(), bytes);
             }
         }
-        let copy = Self { root, files };
-        copy.remove_others(Path::new("crates"))?;
-        Ok(copy)
+        Ok(Self { root, files })
     }
 
     /// Brings all files to their texts; a file that has its text already is not touched, so that cargo compiles anew
     /// only what has changed.
     pub(super) fn write(&self, others: &BTreeMap<String, String>) -> Result<(), String> {
+        self.remove_unknown(Path::new("crates"), others)?;
         let own = self.files.iter().filter(|(name, _)| !others.contains_key(*name));
         let own = own.map(|(name, bytes)| (name, bytes.as_slice()));
         let others = others.iter().map(|(name, text)| (name, text.as_bytes()));
@@ -64,23 +63,24 @@ impl Copy {
         fingerprint(self.files.iter().filter(|(name, _)| name.starts_with("crates/")).collect::<Vec<_>>())
     }
 
-    /// Removes what an earlier copy had and the tree has no more.
-    fn remove_others(&self, folder: &Path) -> Result<(), String> {
+    /// Removes what an earlier copy had, and this one has not.
+    fn remove_unknown(&self, folder: &Path, others: &BTreeMap<String, String>) -> Result<(), String> {
         let Ok(entries) = std::fs::read_dir(self.root.join(folder)) else { return Ok(()) };
-        let known: BTreeSet<&Path> = self.files.keys().map(Path::new).collect();
         for entry in entries.flatten() {
-            let name = folder.join(entry.file_name());
+            let path = folder.join(entry.file_name());
+            let name = path.to_string_lossy();
             if entry.path().is_dir() {
-                self.remove_others(&name)?;
-            } else if !known.contains(name.as_path()) {
-                std::fs::remove_file(entry.path()).map_err(|error| format!("{}: {error}", name.display()))?;
+                self.remove_unknown(&path, others)?;
+            } else if !self.files.contains_key(&*name) && !others.contains_key(&*name) {
+                std::fs::remove_file(entry.path()).map_err(|error| format!("{name}: {error}"))?;
             }
         }
         Ok(())
     }
 }
 
-fn fingerprint(of: impl Hash) -> u64 {
+/// The same each time.
+pub(super) fn fingerprint(of: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
     hasher.finish()

@@ -28,6 +28,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use build::Built;
 use copy::Copy;
 use list::Mutant;
 use results::{Outcome, Results};
@@ -79,9 +80,18 @@ impl Crate {
     }
 }
 
-/// Runs the mutants of a crate, or of one of its files, and compares them with the table; with `record`, writes that.
-pub(crate) fn run(root: &Path, krate: &str, file: Option<&str>, record: bool) -> ExitCode {
-    match try_run(root, krate, file, record) {
+/// How mutants are run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    /// The table is written.
+    pub(crate) record: bool,
+    /// What runs so far have found is compared, and nothing is run.
+    pub(crate) last: bool,
+}
+
+/// Runs the mutants of a crate, or of one of its files, and compares them with the table.
+pub(crate) fn run(root: &Path, krate: &str, file: Option<&str>, options: Options) -> ExitCode {
+    match try_run(root, krate, file, options) {
         Ok(complaints) if complaints.is_empty() => ExitCode::SUCCESS,
         Ok(complaints) => {
             complaints.iter().for_each(|complaint| eprintln!("mutants: {complaint}"));
@@ -94,7 +104,7 @@ pub(crate) fn run(root: &Path, krate: &str, file: Option<&str>, record: bool) ->
     }
 }
 
-fn try_run(root: &Path, krate: &str, file: Option<&str>, record: bool) -> Result<Vec<String>, String> {
+fn try_run(root: &Path, krate: &str, file: Option<&str>, options: Options) -> Result<Vec<String>, String> {
     let Some(krate) = CRATES.iter().find(|known| known.name == krate) else {
         let known: Vec<&str> = CRATES.iter().map(|known| known.name).collect();
         return Err(format!("{krate} is none of the crates whose mutants are run: {}", known.join(", ")));
@@ -104,7 +114,7 @@ fn try_run(root: &Path, krate: &str, file: Option<&str>, record: bool) -> Result
         let path = format!("crates/{}/src/{file}", krate.name);
         mutants.retain(|mutant| mutant.file == path);
     }
-    let results = judge_all(root, krate, &mutants)?;
+    let results = judge_all(root, krate, &mutants, options.last)?;
     let found = results.found(&mutants);
     for (file, known) in &found {
         let survivors: usize = known.survivors.values().sum();
@@ -113,7 +123,7 @@ fn try_run(root: &Path, krate: &str, file: Option<&str>, record: bool) -> Result
     let path = root.join(TABLE);
     let mut known = table::parse(&std::fs::read_to_string(&path).unwrap_or_default())?;
     let complaints = table::judge(&known, &found);
-    if record {
+    if options.record {
         table::merge(&mut known, found);
         std::fs::write(&path, table::print(&known)).map_err(|error| format!("{TABLE}: {error}"))?;
     }
@@ -121,22 +131,27 @@ fn try_run(root: &Path, krate: &str, file: Option<&str>, record: bool) -> Result
 }
 
 /// Runs those mutants of which it is not known what becomes of them.
-fn judge_all(root: &Path, krate: &Crate, mutants: &[Mutant]) -> Result<Results, String> {
+fn judge_all(root: &Path, krate: &Crate, mutants: &[Mutant], last: bool) -> Result<Results, String> {
     let folder = root.join("target/mutants");
     let scratch = folder.join("scratch");
     std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     let copy = Copy::of(root, folder.join("tree"))?;
-    let results = Results::open(&folder.join(format!("{}.results", krate.name)), &copy, mutants)?;
-    let open = |number: &u32| results.of(&mutants[*number as usize - 1]).is_none();
+    let results = Results::open(&folder.join(format!("{}.results", krate.name)), &copy, mutants, last)?;
+    let open = |number: &u32| results.judged(&mutants[*number as usize - 1]).is_none();
     let numbers: Vec<u32> = (1..).take(mutants.len()).filter(open).collect();
-    if numbers.is_empty() {
+    if numbers.is_empty() || last {
         return Ok(results);
     }
     println!("mutants: {} of {} are open", numbers.len(), mutants.len());
     let cargo = krate.cargo();
-    let built = build::build(&copy, krate.name, mutants, &cargo)?;
+    let known = Built {
+        programs: Vec::new(),
+        unviable: results.not_switched(mutants, false),
+        left: results.not_switched(mutants, true),
+    };
+    let built = build::build(&copy, krate.name, mutants, &cargo, known)?;
     println!("mutants: {} do not compile, {} need a build alone", built.unviable.len(), built.left.len());
-    let tests = reach::tests(&built.programs, &scratch)?;
+    let tests = reach::tests(&built.programs, &folder.join(format!("{}.tests", krate.name)), &scratch)?;
     println!("mutants: {} tests in {} programs", tests.len(), built.programs.len());
     let results = Mutex::new(results);
     let mutant = |number: u32| (number, &mutants[number as usize - 1]);
@@ -145,6 +160,7 @@ fn judge_all(root: &Path, krate: &Crate, mutants: &[Mutant]) -> Result<Results, 
         if built.unviable.contains(&number) {
             results.lock().expect("no other thread runs").add(mutant(number).1, Outcome::Unviable)?;
         } else if built.left.contains(&number) {
+            results.lock().expect("no other thread runs").add(mutant(number).1, Outcome::Alone)?;
             alone.push(mutant(number));
         } else {
             switched.push(mutant(number));

@@ -1,6 +1,6 @@
 //! What has become of each mutant of a crate, in a file that grows by a line for each: a run that was cut off goes on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -17,6 +17,8 @@ pub(super) enum Outcome {
     /// And how many tests should have noticed.
     Missed(String),
     Unviable,
+    /// It can only be judged in a build alone, which was not done yet.
+    Alone,
 }
 
 /// All of them, and the file.
@@ -28,30 +30,50 @@ pub(super) struct Results {
     files: BTreeMap<String, u64>,
     /// Of all crates.
     tree: u64,
+    /// Whether what was missed counts whatever has changed since.
+    last: bool,
 }
 
 impl Results {
     /// Reads what earlier runs have found.
-    pub(super) fn open(path: &Path, copy: &Copy, mutants: &[Mutant]) -> Result<Self, String> {
+    pub(super) fn open(path: &Path, copy: &Copy, mutants: &[Mutant], last: bool) -> Result<Self, String> {
         let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
         let text = std::fs::read_to_string(path).unwrap_or_default();
         let all = text.lines().filter_map(parse).collect();
         let file = File::options().append(true).create(true).open(path).map_err(wrong)?;
         let files = mutants.iter().map(|mutant| (mutant.file.clone(), copy.print_of(&mutant.file))).collect();
-        Ok(Self { file, all, files, tree: copy.print_of_all() })
+        Ok(Self { file, all, files, tree: copy.print_of_all(), last })
+    }
+
+    /// Those that do not compile, and those that need a build alone, as far as that is known.
+    pub(super) fn not_switched(&self, mutants: &[Mutant], alone: bool) -> BTreeSet<u32> {
+        let known = |mutant: &Mutant| match self.of(mutant) {
+            Some(Outcome::Unviable) => !alone,
+            Some(Outcome::Alone) => alone,
+            _ => false,
+        };
+        (1..).zip(mutants).filter(|(_, mutant)| known(mutant)).map(|(number, _)| number).collect()
     }
 
     /// What is true still: what was noticed, or does not compile, while its file is as it was; what was missed, only
     /// while everything is.
-    pub(super) fn of(&self, mutant: &Mutant) -> Option<&Outcome> {
+    fn of(&self, mutant: &Mutant) -> Option<&Outcome> {
         let (then, outcome) = self.all.get(&mutant.name)?;
-        (*then == self.now(mutant, outcome)).then_some(outcome)
+        let counts = self.last && matches!(outcome, Outcome::Missed(_));
+        (counts || *then == self.now(mutant, outcome)).then_some(outcome)
+    }
+
+    /// The same of a mutant that needs nothing more.
+    pub(super) fn judged(&self, mutant: &Mutant) -> Option<&Outcome> {
+        self.of(mutant).filter(|outcome| **outcome != Outcome::Alone)
     }
 
     fn now(&self, mutant: &Mutant, outcome: &Outcome) -> u64 {
         match outcome {
             Outcome::Missed(_) => self.tree,
-            Outcome::Noticed(_) | Outcome::Unviable => self.files.get(&mutant.file).copied().unwrap_or(0),
+            Outcome::Noticed(_) | Outcome::Unviable | Outcome::Alone => {
+                self.files.get(&mutant.file).copied().unwrap_or(0)
+            }
         }
     }
 
@@ -61,6 +83,7 @@ impl Results {
             Outcome::Noticed(by) => ("noticed", by.as_str()),
             Outcome::Missed(tests) => ("missed", tests.as_str()),
             Outcome::Unviable => ("unviable", ""),
+            Outcome::Alone => ("alone", ""),
         };
         writeln!(self.file, "{now:016x}\t{word}\t{}\t{detail}", mutant.name)
             .map_err(|error| error.to_string())?;
@@ -73,8 +96,8 @@ impl Results {
         let mut files = Files::new();
         for of_file in mutants.chunk_by(|a, b| a.file == b.file) {
             let mut known = Known::default();
-            let Some(outcomes) = of_file.iter().map(|mutant| self.of(mutant)).collect::<Option<Vec<_>>>()
-            else {
+            let judged = of_file.iter().map(|mutant| self.judged(mutant)).collect::<Option<Vec<_>>>();
+            let Some(outcomes) = judged else {
                 continue;
             };
             for (mutant, outcome) in of_file.iter().zip(outcomes) {
@@ -102,6 +125,7 @@ fn parse(line: &str) -> Option<(String, (u64, Outcome))> {
         "noticed" => Outcome::Noticed(detail),
         "missed" => Outcome::Missed(detail),
         "unviable" => Outcome::Unviable,
+        "alone" => Outcome::Alone,
         _ => return None,
     };
     Some((name.to_owned(), (then, outcome)))
