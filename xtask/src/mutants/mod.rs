@@ -138,7 +138,8 @@ fn judge_all(root: &Path, krate: &Crate, mutants: &[Mutant], last: bool) -> Resu
     let copy = Copy::of(root, folder.join("tree"))?;
     let results = Results::open(&folder.join(format!("{}.results", krate.name)), &copy, mutants, last)?;
     let open = |number: &u32| results.judged(&mutants[*number as usize - 1]).is_none();
-    let numbers: Vec<u32> = (1..).take(mutants.len()).filter(open).collect();
+    let mut numbers: Vec<u32> = (1..).take(mutants.len()).filter(open).collect();
+    numbers.sort_by_key(|&number| results.was_missed(&mutants[number as usize - 1]));
     if numbers.is_empty() || last {
         return Ok(results);
     }

@@ -68,6 +68,11 @@ impl Results {
         self.of(mutant).filter(|outcome| **outcome != Outcome::Alone)
     }
 
+    /// Whether it was missed once, as far as that counts: it will most likely be missed again, and that takes longest.
+    pub(super) fn was_missed(&self, mutant: &Mutant) -> bool {
+        matches!(self.all.get(&mutant.name), Some((_, Outcome::Missed(_))))
+    }
+
     fn now(&self, mutant: &Mutant, outcome: &Outcome) -> u64 {
         match outcome {
             Outcome::Missed(_) => self.tree,
