@@ -449,6 +449,32 @@ mod tests {
     }
 
     #[test]
+    fn a_block_that_went_in_the_tick_in_which_a_worker_began_is_not_reused_before_it_ends() {
+        let domain = domain(u64::MAX);
+        let (mut reader, mut writer) = (domain.register().unwrap(), domain.register().unwrap());
+        reader.enter();
+        let block = writer.alloc(100).unwrap();
+        // SAFETY: allocated above, reachable from nowhere.
+        unsafe { writer.retire(block, 100) };
+        writer.collect();
+        let at = writer.limbo.front().expect("the reader is active").at;
+        reader.exit();
+        // SAFETY: nothing is read.
+        unsafe { reader.enter_at(at) };
+        while domain.clock().now() <= at {}
+        writer.collect();
+        assert_eq!(writer.limbo(), 1);
+        // nor when its worker has gone
+        drop(writer);
+        let left = || domain.orphans.lock().iter().map(|orphan| orphan.limbo.len()).sum::<usize>();
+        domain.collect_orphans();
+        assert_eq!(left(), 1);
+        reader.exit();
+        domain.collect_orphans();
+        assert_eq!(left(), 0);
+    }
+
+    #[test]
     fn who_is_active_is_told_with_the_oldest_first() {
         let domain = domain(u64::MAX);
         let (mut first, mut second) = (domain.register().unwrap(), domain.register().unwrap());
