@@ -475,6 +475,17 @@ mod tests {
     }
 
     #[test]
+    fn who_is_not_active_is_kept_from_shared_memory() {
+        let mut local = domain(u64::MAX).register().unwrap();
+        let asserted =
+            |local: &Local| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| local.assert_active()));
+        local.enter();
+        assert!(local.is_active() && asserted(&local).is_ok());
+        local.exit();
+        assert!(!local.is_active() && asserted(&local).is_err());
+    }
+
+    #[test]
     fn who_is_active_is_told_with_the_oldest_first() {
         let domain = domain(u64::MAX);
         let (mut first, mut second) = (domain.register().unwrap(), domain.register().unwrap());
