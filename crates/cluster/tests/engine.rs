@@ -84,6 +84,35 @@ fn placed(cluster: &LocalCluster, t: TableId) -> Vec<u64> {
 }
 
 #[test]
+fn of_an_index_that_cannot_be_built_nothing_is_left() {
+    let (cluster, engines) = start(Answers::WithTheEpoch);
+    let t = engines[0].create_table(definition("t")).unwrap();
+    let mut w = engines[1].worker().unwrap();
+    w.run(TxnKind::ReadWrite, |w| {
+        // the last one shares its place with the first, whose entry has been written when that is seen
+        (0..301).try_for_each(|a| w.insert(t.id, &row(&t, [a, 0, 100, a % 300])).map(drop))
+    })
+    .unwrap();
+    let unique = |name: &str| IndexDef::unique(name, vec![KeyPart::asc(3)]);
+    let failed = engines[2].add_index(t.id, unique("first"));
+    assert!(matches!(failed, Err(Error::DuplicateKey { table, .. }) if table == t.id), "{failed:?}");
+    assert_eq!(placed(&cluster, TableId(t.id.0 + 1)).iter().sum::<u64>(), 0);
+    assert_eq!(engines[0].table("t").unwrap().indexes.len(), 0);
+    // asked once for each hundred rows
+    let asked = AtomicU64::new(0);
+    let stopped = engines[1]
+        .add_index_while(t.id, unique("second"), &|| asked.fetch_add(1, Ordering::SeqCst) < 2)
+        .unwrap_err();
+    assert!(matches!(stopped, Error::Stopped), "{stopped:?}");
+    assert_eq!(placed(&cluster, TableId(t.id.0 + 2)).iter().sum::<u64>(), 0);
+    // nobody is kept out
+    w.run(TxnKind::ReadWrite, |w| w.delete(t.id, &key(300, 0)).map(drop)).unwrap();
+    let with = engines[0].add_index(t.id, unique("second")).unwrap();
+    assert_eq!(with.indexes[0].id, TableId(t.id.0 + 3));
+    assert_eq!(placed(&cluster, with.indexes[0].id).iter().sum::<u64>(), 300);
+}
+
+#[test]
 fn rows_are_where_the_options_say() {
     let (cluster, engines) = start(Answers::WithTheEpoch);
     let mut w = engines[1].worker().unwrap();

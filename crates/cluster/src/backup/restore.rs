@@ -171,7 +171,8 @@ fn read(copies: &[Arc<dyn Disk>], note: &Note) -> Result<Contents, RestoreError>
         }
     }
     for piece in contents.partitions.values_mut().flatten() {
-        crate::engine::open_all(&mut piece.records);
+        crate::engine::open_all(&mut piece.records)
+            .map_err(|error| RestoreError::Founding(error.to_string()))?;
     }
     let all = contents.view.as_ref().map_or(0, |view| view.partitions.len() as u16);
     match (0..all).map(PartitionId).find(|partition| !contents.partitions.contains_key(partition)) {

@@ -7,35 +7,41 @@
 //!   3  the table has the index, and the note is gone
 //! ```
 //!
-//! Nobody finds the entries before 3. Who fails in between leaves a note, and the next one to build an index removes
-//! what it names: nobody else builds one while the table is closed.
+//! Nobody finds the entries before 3. Where the index is part of a transaction that closed the table, only that has it
+//! even then, until it commits: others neither write entries nor refuse keys that are taken. Who fails before that
+//! leaves a note, or an index that nobody has, and the next one to build an index of the table removes it: nobody else
+//! builds one while the table is closed.
 
 use super::Cluster;
-use super::closed::ClosedTables;
-use super::definitions::{self, Entry, Stored};
+use super::definitions::{self, ClosedTables, Entry, Stored};
 use scaledb_base::{Error, Result, TableId};
-use scaledb_engine::{IndexDef, TableInfo};
+use scaledb_engine::{Engine, IndexDef, TableInfo};
 use scaledb_sync::Arc;
 
 /// Rows whose entries are written in one transaction.
-const BATCH: usize = 2_000;
+const BATCH: usize = if cfg!(debug_assertions) { 100 } else { 2_000 };
 
 impl Cluster {
-    /// Builds an index of a table that is closed.
+    /// Builds an index of a table that is closed: for everybody at once (`settled`), or when the closer commits.
     pub(super) fn build_index(
         &self,
         table: TableId,
         def: &IndexDef,
         closed: &ClosedTables,
+        settled: bool,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Arc<TableInfo>> {
+        self.remove_abandoned(table, closed)?;
         self.remove_unfinished(closed)?;
         let with = self.change(|worker| {
             worker.need_closed(closed)?;
             let stored = Self::stored(worker, table)?;
             let id = TableId(Self::next_id(worker, 1)?);
             stored.table()?.info.new_index(id, def, |name| Self::is_taken(worker, name))?;
-            let stored = stored.with_index(id, def.clone());
+            let mut stored = stored.with_index(id, def.clone());
+            if !settled {
+                stored.unsettled.push((id, closed.clone()));
+            }
             worker
                 .put(definitions::unfinished(id), Some(Entry::Table(Box::new(stored.clone())).to_value()?))?;
             Ok(stored)
@@ -83,6 +89,15 @@ impl Cluster {
             worker.put(definitions::entry(table), Some(Entry::Table(Box::new(with.clone())).to_value()?))
         })?;
         Ok(made.info.clone())
+    }
+
+    /// Removes indexes that were built for transactions which have not committed.
+    fn remove_abandoned(&self, table: TableId, closed: &ClosedTables) -> Result<()> {
+        let unsettled = self.change(|worker| Ok(Self::stored(worker, table)?.unsettled))?;
+        for (index, _) in unsettled.iter().filter(|(_, by)| !by.is_of(closed)) {
+            self.drop_index(*index)?;
+        }
+        Ok(())
     }
 
     /// Removes the entries of indexes whose making has failed.

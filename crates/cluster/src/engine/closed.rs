@@ -19,7 +19,8 @@
 //!
 //! **One closer at a time.** Two that each waited for a table of the other would wait for ever.
 
-use super::{Cluster, ClusterShared, ClusterWorker, definitions};
+use super::definitions::{self, ClosedTables, Entry};
+use super::{Cluster, ClusterShared, ClusterWorker};
 use crate::rows::{Key, Value};
 use scaledb_base::{Error, Result, TableId};
 use scaledb_engine::Closure;
@@ -27,60 +28,28 @@ use scaledb_scar::Copied;
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::Ordering;
 use scaledb_sync::thread;
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A cluster that is made from copies of another's rows begins with open tables.
-pub(crate) fn open_all(records: &mut [Copied<Key, Value>]) {
-    for record in records.iter_mut().filter(|record| record.key == definitions::closed()) {
-        record.now.value = Some(ClosedTables::nobody());
+/// A cluster that is made from copies of another's rows begins with open tables, and none of its closers has built what
+/// one of the other's had: views and numbers begin again.
+pub(crate) fn open_all(records: &mut [Copied<Key, Value>]) -> Result<()> {
+    for record in records.iter_mut().filter(|record| record.key.space == Key::CATALOG) {
+        if record.key == definitions::closed() {
+            record.now.value = Some(ClosedTables::nobody());
+        } else if let Some(value) = &record.now.value
+            && definitions::is_entry(&record.key)
+            && let Entry::Table(mut stored) = Entry::from_value(value)?
+            && !stored.unsettled.is_empty()
+        {
+            stored.unsettled.iter_mut().for_each(|(_, by)| by.view = 0);
+            record.now.value = Some(Entry::Table(stored).to_value()?);
+        }
     }
+    Ok(())
 }
 
 /// How often a closer looks whether another one is done.
 const LOOK: Duration = Duration::from_millis(10);
-
-/// Tables that are closed, and who has closed them.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct ClosedTables {
-    /// The view in which they are closed.
-    pub(super) view: u64,
-    /// The closer's node.
-    node: u8,
-    /// Names it among those that the node has closed in this view.
-    number: u64,
-    pub(super) tables: Vec<TableId>,
-}
-
-impl ClosedTables {
-    pub(super) fn has(&self, table: TableId) -> bool {
-        self.tables.contains(&table)
-    }
-
-    pub(super) fn name(&self) -> Closure {
-        Closure(self.number)
-    }
-
-    /// The value of the row when no table is closed.
-    pub(super) fn nobody() -> Value {
-        Value([].into())
-    }
-
-    fn to_value(&self) -> Result<Value> {
-        let bytes = serde_json::to_vec(self).map_err(|error| Error::BadDefinition(error.to_string()))?;
-        Ok(Value(bytes.into()))
-    }
-
-    pub(super) fn of_value(value: &Value) -> Result<Option<Self>> {
-        if value.0.is_empty() {
-            return Ok(None);
-        }
-        let closed = serde_json::from_slice(&value.0);
-        closed
-            .map(Some)
-            .map_err(|error| Error::BadDefinition(format!("the closed tables cannot be read: {error}")))
-    }
-}
 
 impl ClusterShared {
     /// What the caller of a change has closed at this node.
@@ -104,14 +73,14 @@ impl Cluster {
         go_on: &dyn Fn() -> bool,
     ) -> Result<Arc<ClosedTables>> {
         let node = self.shared.member.node().0;
-        let number = self.shared.serial.fetch_add(1, Ordering::Relaxed); // only uniqueness matters
+        let new = || self.shared.serial.fetch_add(1, Ordering::Relaxed); // only uniqueness matters
+        let number = before.map_or_else(new, |before| before.number);
         loop {
             let closed = self.change(|worker| {
-                let own = |found: &ClosedTables| found.node == node && found.number == number;
-                if worker.closed_by()?.is_some_and(|found| !own(&found) && before != Some(&found)) {
+                let closed = ClosedTables { view: worker.view(), node, number, tables: tables.to_vec() };
+                if worker.closed_by()?.is_some_and(|found| !found.is_of(&closed)) {
                     return Ok(None);
                 }
-                let closed = ClosedTables { view: worker.view(), node, number, tables: tables.to_vec() };
                 worker.put(definitions::closed(), Some(closed.to_value()?)).map(|()| Some(closed))
             })?;
             if let Some(closed) = closed {
@@ -148,5 +117,49 @@ impl Cluster {
             self.shared.met_closed.store(false, Ordering::Relaxed); // a hint
         }
         closed.is_some_and(|closed| closed.has(table))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::definitions::Stored;
+    use scaledb_engine::{IndexDef, TableDef};
+    use scaledb_row::{Column, ColumnType, KeyPart, Schema};
+    use scaledb_scar::{Epoch, Time, Version};
+
+    #[test]
+    fn a_copied_cluster_has_nothing_of_the_closers_of_the_other() {
+        let table = TableId(3);
+        let closed = ClosedTables { view: 2, node: 0, number: 5, tables: vec![table] };
+        let columns = vec![Column::new("a", ColumnType::Int4), Column::new("b", ColumnType::Int4)];
+        let def = TableDef::new("t", Schema::new(columns, &[KeyPart::asc(0)]).unwrap());
+        let index = IndexDef::new("t_b", vec![KeyPart::asc(1)]);
+        let mut stored = Stored::new(table.0, def).with_index(TableId(4), index);
+        stored.unsettled.push((TableId(4), closed.clone()));
+        let entry = Entry::Table(Box::new(stored)).to_value().unwrap();
+        let of_index = Entry::IndexOf(table).to_value().unwrap();
+        let record = |key, value| Copied {
+            key,
+            now: Version { value: Some(value), wts: Time(1), epoch: Epoch(1) },
+            rts: Time(1),
+            before: None,
+            gap: (Time(0), Time(0)),
+        };
+        let mut records = [
+            record(definitions::counter(), definitions::id_to_value(5)),
+            record(definitions::entry(table), entry),
+            record(definitions::entry(TableId(4)), of_index.clone()),
+            record(definitions::closed(), closed.to_value().unwrap()),
+        ];
+        open_all(&mut records).unwrap();
+        let value = |at: usize| records[at].now.value.as_ref().unwrap();
+        assert_eq!(*value(0), definitions::id_to_value(5));
+        assert_eq!(*value(2), of_index);
+        assert_eq!(ClosedTables::of_value(value(3)).unwrap(), None);
+        let Entry::Table(mut stored) = Entry::from_value(value(1)).unwrap() else { panic!("a table") };
+        // it is still nobody's, and that of no closer to come
+        assert_eq!(stored.unsettled.len(), 1);
+        assert!(!stored.settle(&closed));
     }
 }

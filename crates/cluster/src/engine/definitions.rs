@@ -13,7 +13,7 @@ use super::spread::Spread;
 use crate::rows::{Key, Value};
 use scaledb_base::{Error, Result, TableId, limits};
 use scaledb_engine::{
-    Access, IndexDef, IndexInfo, OptionSpec, OptionType, TableDef, TableInfo, TableOptions,
+    Access, Closure, IndexDef, IndexInfo, OptionSpec, OptionType, TableDef, TableInfo, TableOptions,
 };
 use scaledb_scar::PartitionId;
 use scaledb_sync::Arc;
@@ -55,6 +55,55 @@ pub(super) struct Stored {
     pub(super) def: TableDef,
     /// The ids of `def.indexes`.
     pub(super) indexes: Vec<TableId>,
+    /// Indexes that only their builder's transaction has, until it commits.
+    pub(super) unsettled: Vec<(TableId, ClosedTables)>,
+}
+
+/// Tables that are closed, and who has closed them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct ClosedTables {
+    /// The view in which they are closed: from 1 on.
+    pub(super) view: u64,
+    /// The closer's node.
+    pub(super) node: u8,
+    /// Names the closer among those of its node.
+    pub(super) number: u64,
+    pub(super) tables: Vec<TableId>,
+}
+
+impl ClosedTables {
+    pub(super) fn has(&self, table: TableId) -> bool {
+        self.tables.contains(&table)
+    }
+
+    /// Whether both are of one closer, which may have closed more tables since.
+    pub(super) fn is_of(&self, other: &Self) -> bool {
+        (self.view, self.node, self.number) == (other.view, other.node, other.number)
+    }
+
+    pub(super) fn name(&self) -> Closure {
+        Closure(self.number)
+    }
+
+    /// The value of the row when no table is closed.
+    pub(super) fn nobody() -> Value {
+        Value([].into())
+    }
+
+    pub(super) fn to_value(&self) -> Result<Value> {
+        let bytes = serde_json::to_vec(self).map_err(|error| Error::BadDefinition(error.to_string()))?;
+        Ok(Value(bytes.into()))
+    }
+
+    pub(super) fn of_value(value: &Value) -> Result<Option<Self>> {
+        if value.0.is_empty() {
+            return Ok(None);
+        }
+        let closed = serde_json::from_slice(&value.0);
+        closed
+            .map(Some)
+            .map_err(|error| Error::BadDefinition(format!("the closed tables cannot be read: {error}")))
+    }
 }
 
 /// A table as transactions use it.
@@ -64,6 +113,8 @@ pub(super) struct ClusterTable {
     pub(super) space: Space,
     /// As `info.indexes`.
     pub(super) indexes: Vec<Space>,
+    /// As `info.indexes`: who alone has it.
+    pub(super) unsettled: Vec<Option<ClosedTables>>,
 }
 
 /// Where the keys of a table or an index are.
@@ -101,7 +152,11 @@ impl Stored {
     /// A new table, whose ids begin with `first`.
     pub(super) fn new(first: u32, def: TableDef) -> Self {
         let indexes = (0..def.indexes.len() as u32).map(|i| TableId(first + 1 + i)).collect();
-        Self { id: TableId(first), def, indexes }
+        Self { id: TableId(first), def, indexes, unsettled: Vec::new() }
+    }
+
+    fn builder_of(&self, index: TableId) -> Option<&ClosedTables> {
+        self.unsettled.iter().find(|(unsettled, _)| *unsettled == index).map(|(_, by)| by)
     }
 
     pub(super) fn table(&self) -> Result<ClusterTable> {
@@ -145,8 +200,16 @@ impl Stored {
                 schema: schema.clone(),
                 indexes: infos,
             }),
+            unsettled: self.indexes.iter().map(|id| self.builder_of(*id).cloned()).collect(),
             indexes,
         })
+    }
+
+    /// The builder's transaction commits: everybody has the indexes that it has built. Whether there are some.
+    pub(super) fn settle(&mut self, closed: &ClosedTables) -> bool {
+        let before = self.unsettled.len();
+        self.unsettled.retain(|(_, by)| !by.is_of(closed));
+        self.unsettled.len() < before
     }
 
     /// With one more index.
@@ -161,6 +224,7 @@ impl Stored {
         let at = self.indexes.iter().position(|&index| index == id)?;
         self.indexes.remove(at);
         self.def.indexes.remove(at);
+        self.unsettled.retain(|(index, _)| *index != id);
         Some(self)
     }
 }
@@ -191,6 +255,11 @@ pub(super) fn name(name: &str) -> Key {
 /// The key of an entry.
 pub(super) fn entry(id: TableId) -> Key {
     catalog(b't', &id.0.to_be_bytes())
+}
+
+/// Whether a key of the catalog is that of an entry.
+pub(super) fn is_entry(key: &Key) -> bool {
+    key.bytes.first() == Some(&b't')
 }
 
 /// The keys before the first entry, and behind the last.

@@ -31,8 +31,7 @@ pub use worker::ClusterWorker;
 use crate::mailboxes::Lost;
 use crate::member::Member;
 use crate::rows::{Key, Rows};
-use closed::ClosedTables;
-use definitions::{Entry, Stored};
+use definitions::{ClosedTables, Entry, Stored};
 use others::Others;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp, WorkerId, limits};
 use scaledb_engine::{
@@ -343,10 +342,10 @@ impl Engine for Cluster {
         def.options.engine.check(NAME, definitions::OPTIONS)?;
         let lent = self.shared.lent.lock().clone();
         if let Some(closed) = lent.filter(|closed| closed.has(table)) {
-            return self.build_index(table, &def, &closed, go_on);
+            return self.build_index(table, &def, &closed, false, go_on);
         }
         let closed = self.close(&[table], None, go_on)?;
-        let built = self.build_index(table, &def, &closed, go_on);
+        let built = self.build_index(table, &def, &closed, true, go_on);
         self.open(&closed);
         built
     }

@@ -123,6 +123,17 @@ fn a_block_that_changes_a_table_keeps_writers_out_until_its_end() {
     ok(&mut a, "begin");
     ok(&mut a, "create index account_n on account (n)");
     ok(&mut a, "update account set tag = 'b' where id = 1");
+    // who waits hears of a timeout: a writer, and another change of the table
+    for (timeout, wanted) in [("lock_timeout", "55P03"), ("statement_timeout", "57014")] {
+        for session in [&mut b, &mut c] {
+            ok(session, &format!("set {timeout} = '100ms'"));
+        }
+        assert_eq!(code(&mut b, "update account set tag = 'b' where id = 2"), wanted);
+        assert_eq!(code(&mut c, "create index account_tag on account (tag)"), wanted);
+        for session in [&mut b, &mut c] {
+            ok(session, &format!("reset {timeout}"));
+        }
+    }
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -186,15 +197,29 @@ fn tables_are_open_when_the_closers_node_is_no_member_any_more() {
     let mut three = Three::start_with(Duration::from_millis(500), Duration::from_millis(20));
     let [mut a, mut b, mut c] = three.sessions();
     fill(&mut a);
+    ok(&mut b, "update account set tag = id");
     ok(&mut c, "begin");
     ok(&mut c, "create index account_n on account (n)");
+    ok(&mut c, "create unique index account_tag on account (tag)");
+    assert_eq!(code(&mut c, "update account set tag = '2' where id = 1"), "23505");
+    ok(&mut c, "rollback");
+    ok(&mut a, "update account set tag = '2' where id = 1");
+    ok(&mut a, "update account set tag = '1' where id = 1");
+    ok(&mut c, "begin");
+    ok(&mut c, "create index account_n on account (n)");
+    ok(&mut c, "create unique index account_tag on account (tag)");
     three.cluster.kill(NodeId(2));
     // it waits, and is run again behind the change of members
     ok(&mut a, "update account set n = n - 1 where id = 1");
     ok(&mut b, "update account set n = n + 1 where id = 2");
     check(&mut b, &["id"]);
-    // what the one that has failed had built is removed before the next index
+    // nobody has the index that it has built
+    ok(&mut a, "update account set tag = '2' where id = 1");
+    assert_eq!(code(&mut a, "create unique index account_tag on account (tag)"), "23505");
+    ok(&mut b, "update account set tag = '1' where id = 1");
+    ok(&mut a, "create unique index account_tag on account (tag)");
+    assert_eq!(code(&mut b, "update account set tag = '2' where id = 1"), "23505");
     ok(&mut a, "create unique index account_n on account (n, id)");
-    check(&mut b, &["n", "id"]);
+    check(&mut b, &["n", "id", "tag"]);
     assert!(run(&mut c, "commit").is_err());
 }

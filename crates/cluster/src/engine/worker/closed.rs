@@ -1,8 +1,7 @@
 //! What a transaction has to do with tables that are [closed](crate::engine::closed).
 
 use super::ClusterWorker;
-use crate::engine::closed::ClosedTables;
-use crate::engine::definitions;
+use crate::engine::definitions::{self, ClosedTables, Entry};
 use crate::engine::talk::conflict;
 use scaledb_base::{ConflictKind, Error, Result, TableId};
 use scaledb_engine::{TxnKind, Worker};
@@ -47,13 +46,21 @@ impl ClusterWorker {
         }
     }
 
-    /// Opens the tables that the worker passes, with the commit.
+    /// Opens the tables that the worker passes, with the commit, and everybody has the indexes that were built for it.
     pub(super) fn open_with_commit(&mut self) -> Result<()> {
         let Some(closed) = self.passes.clone() else { return Ok(()) };
         if self.running()?.kind != TxnKind::ReadWrite {
             return Ok(());
         }
         self.need_closed(&closed)?;
+        for &table in &closed.tables {
+            let Some(value) = self.read(&definitions::entry(table))? else { continue };
+            if let Entry::Table(mut stored) = Entry::from_value(&value)?
+                && stored.settle(&closed)
+            {
+                self.put(definitions::entry(table), Some(Entry::Table(stored).to_value()?))?;
+            }
+        }
         self.put(definitions::closed(), Some(ClosedTables::nobody()))
     }
 

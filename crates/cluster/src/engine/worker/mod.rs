@@ -4,9 +4,10 @@ mod closed;
 mod read;
 mod write;
 
+use write::IndexEntry;
+
 use super::ClusterShared;
-use super::closed::ClosedTables;
-use super::definitions::{self, ClusterTable, Space};
+use super::definitions::{self, ClosedTables, ClusterTable, Space};
 use super::others::Refusal;
 use super::own::Own;
 use super::talk::{Ended, Talk, conflict};
@@ -310,13 +311,13 @@ impl Worker for ClusterWorker {
         };
         let value = Self::encode(&table, row.words());
         let entries = self.entries(&table, &key.bytes, row.words())?;
-        for ((entry, alone), space) in entries.iter().zip(&table.indexes) {
+        for IndexEntry { number, key, alone } in &entries {
             if *alone {
-                self.refuse_taken(space.id, entry)?;
+                self.refuse_taken(table.indexes[*number].id, key)?;
             }
         }
-        for (entry, _) in entries {
-            self.put(entry, Some(Value(key.bytes.clone())))?;
+        for entry in entries {
+            self.put(entry.key, Some(Value(key.bytes.clone())))?;
         }
         self.put(key.clone(), Some(value))?;
         let running = self.running()?;

@@ -4,10 +4,19 @@ use super::ClusterWorker;
 use crate::engine::definitions::{ClusterTable, Space};
 use crate::rows::{Key, Value};
 use scaledb_base::{Error, Result, TableId};
-use scaledb_engine::{IndexInfo, Worker, check_key, check_update};
+use scaledb_engine::{Worker, check_key, check_update};
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Projection, RowMut, RowRef};
 use scaledb_sync::Arc;
+
+/// What a row has in an index.
+pub(super) struct IndexEntry {
+    /// Which of the table's indexes.
+    pub(super) number: usize,
+    pub(super) key: Key,
+    /// Whether it must be the only one of its key.
+    pub(super) alone: bool,
+}
 
 impl ClusterWorker {
     /// Writes a key, at the commit.
@@ -29,25 +38,39 @@ impl ClusterWorker {
         Ok(count)
     }
 
-    /// The keys of a row's entries, in the order of the indexes; with each whether it must be the only one.
+    /// A row's entries, in the order of the indexes that the transaction has.
     pub(super) fn entries(
         &self,
         table: &ClusterTable,
         primary: &[u8],
         words: &[u64],
-    ) -> Result<Vec<(Key, bool)>> {
-        let row = RowRef::new(table.info.schema.layout(), words);
-        let entry = |(info, space): (&IndexInfo, &Space)| {
-            let mut key = KeyBuf::new();
-            let has_null = info.key.encode(&table.info.schema, row, &mut key);
-            let alone = info.unique && !has_null;
-            if !alone {
-                key.push_encoded(primary);
-            }
-            check_key(&key)?;
-            Ok((space.key(&key, self.shared.partitions), alone))
+    ) -> Result<Vec<IndexEntry>> {
+        let has = |number: &usize| {
+            let by = table.unsettled[*number].as_ref();
+            by.is_none_or(|by| self.passes.as_ref().is_some_and(|passes| passes.is_of(by)))
         };
-        table.info.indexes.iter().zip(&table.indexes).map(entry).collect()
+        let numbers = (0..table.indexes.len()).filter(has);
+        numbers.map(|number| self.entry(table, number, primary, words)).collect()
+    }
+
+    /// A row's entry in one index.
+    fn entry(
+        &self,
+        table: &ClusterTable,
+        number: usize,
+        primary: &[u8],
+        words: &[u64],
+    ) -> Result<IndexEntry> {
+        let (info, space) = (&table.info.indexes[number], &table.indexes[number]);
+        let row = RowRef::new(table.info.schema.layout(), words);
+        let mut key = KeyBuf::new();
+        let has_null = info.key.encode(&table.info.schema, row, &mut key);
+        let alone = info.unique && !has_null;
+        if !alone {
+            key.push_encoded(primary);
+        }
+        check_key(&key)?;
+        Ok(IndexEntry { number, key: space.key(&key, self.shared.partitions), alone })
     }
 
     /// Refuses a key that is taken, if what was read so far is of one state.
@@ -86,16 +109,16 @@ impl ClusterWorker {
         let value = Self::encode(table, &new);
         let entries =
             self.entries(table, &key.bytes, &old)?.into_iter().zip(self.entries(table, &key.bytes, &new)?);
-        let moved: Vec<_> = entries.enumerate().filter(|(_, (old, new))| old.0 != new.0).collect();
-        for (number, (_, (entry, alone))) in &moved {
+        let moved: Vec<_> = entries.filter(|(old, new)| old.key != new.key).collect();
+        for (_, IndexEntry { number, key, alone }) in &moved {
             if *alone {
-                self.refuse_taken(table.indexes[*number].id, entry)?;
+                self.refuse_taken(table.indexes[*number].id, key)?;
             }
         }
         self.put(key.clone(), Some(value))?;
-        for (_, ((old, _), (new, _))) in moved {
-            self.put(old, None)?;
-            self.put(new, Some(Value(key.bytes.clone())))?;
+        for (old, new) in moved {
+            self.put(old.key, None)?;
+            self.put(new.key, Some(Value(key.bytes.clone())))?;
         }
         Ok(Some(result))
     }
@@ -106,8 +129,8 @@ impl ClusterWorker {
         let words = std::mem::take(&mut self.words);
         let entries = self.entries(table, &key.bytes, &words);
         self.words = words;
-        for (entry, _) in entries? {
-            self.put(entry, None)?;
+        for entry in entries? {
+            self.put(entry.key, None)?;
         }
         self.put(key.clone(), None)?;
         Ok(true)
@@ -131,14 +154,14 @@ impl ClusterWorker {
         for (key, value) in rows {
             self.decode(table, &key.bytes, &value)?;
             let words = std::mem::take(&mut self.words);
-            let of_row = self.entries(table, &key.bytes, &words);
+            let entry = self.entry(table, number, &key.bytes, &words);
             self.words = words;
-            entries.push((of_row?.swap_remove(number), Value(key.bytes)));
+            entries.push((entry?, Value(key.bytes)));
         }
-        let alone = entries.iter().filter(|((_, alone), _)| *alone).map(|((entry, _), _)| entry.clone());
+        let alone = entries.iter().filter(|(entry, _)| entry.alone).map(|(entry, _)| entry.key.clone());
         let alone = alone.collect();
         self.fetch(alone).map_err(|ended| self.ended(ended, table.indexes[number].id, start))?;
-        for ((entry, alone), row) in entries {
+        for (IndexEntry { key: entry, alone, .. }, row) in entries {
             if alone && self.read(&entry)?.is_some_and(|other| other != row) {
                 self.check_so_far()?;
                 return Err(Error::DuplicateKey { table: table.info.id, key: (*entry.bytes).into() });

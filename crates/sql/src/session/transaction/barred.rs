@@ -110,14 +110,15 @@ impl<E: Engine> Session<E> {
 
     /// Others write to the tables again.
     pub(in crate::session) fn unbar(&mut self) {
-        if std::mem::take(&mut self.transaction.barred) {
-            self.state.shared.gate.unbar(self.state.id);
-        }
         if let Some(Closed { closure, .. }) = self.transaction.closure.take() {
             if let Some(worker) = self.worker.as_mut() {
                 worker.pass(None);
             }
             self.state.shared.engine.open_tables(closure);
+        }
+        // behind that: one closes tables at a time
+        if std::mem::take(&mut self.transaction.barred) {
+            self.state.shared.gate.unbar(self.state.id);
         }
     }
 
