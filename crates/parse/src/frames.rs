@@ -88,8 +88,8 @@ fn bound_at(tokens: &[TokenWithSpan], literal: usize) -> Option<usize> {
             Token::RParen => depth -= 1,
             _ if depth > 0 => {}
             _ if is(token, "PRECEDING") || is(token, "FOLLOWING") => return Some(at),
-            // of another condition
-            _ if is(token, "AND") => return None,
+            // of another condition, or another bound: each literal is looked behind no further than to the next
+            _ if is(token, "AND") || is(token, "BETWEEN") => return None,
             _ => {}
         }
     }
