@@ -21,6 +21,7 @@ mod desc;
 mod domain;
 mod extensions;
 mod grants;
+mod local;
 mod materialized;
 mod policy;
 mod rights;
@@ -43,6 +44,7 @@ pub use desc::{
 pub use domain::{DomainCheckDesc, DomainDesc};
 pub use extensions::ExtensionDesc;
 pub use grants::{GrantError, with_owner};
+pub use local::{FIRST_LOCAL_OID, is_local, local_oid, local_oids};
 pub use materialized::MaterializedDesc;
 pub use policy::{PolicyCommand, PolicyDesc, PolicyExpression, RowSecurityDesc};
 pub use routine::{
@@ -50,4 +52,4 @@ pub use routine::{
     TriggerDesc, TriggerEvents, TriggerTiming, Volatility, of_row_type, row_type,
 };
 pub use snapshot::{Catalog, FIRST_OID, PUBLIC, Reference};
-pub use store::{Error, Result, SequenceValue, Store};
+pub use store::{Changes, Error, Result, SequenceValue, Store};

@@ -38,7 +38,9 @@ impl Reference {
 pub struct Catalog {
     /// Counts the committed changes.
     pub version: u64,
-    by_oid: BTreeMap<u32, Relation>,
+    /// How many of them were of local relations alone: the store does not have them.
+    pub(crate) unstored: u64,
+    pub(crate) by_oid: BTreeMap<u32, Relation>,
     by_name: HashMap<(String, String), u32>,
     enums: BTreeMap<u32, (Arc<EnumDesc>, Type)>,
     /// What one is over has a smaller oid.

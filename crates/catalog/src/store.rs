@@ -5,6 +5,7 @@ use crate::databases::DatabaseDesc;
 use crate::desc::{EnumDesc, Relation, SchemaDesc, SequenceDesc, TableDesc, ViewDesc};
 use crate::domain::DomainDesc;
 use crate::extensions::ExtensionDesc;
+use crate::local::{FIRST_LOCAL_OID, is_local, local_oids};
 use crate::routine::{RoutineDesc, TriggerDesc};
 use crate::snapshot::{Catalog, PUBLIC};
 use scaledb_base::TableId;
@@ -20,6 +21,8 @@ use std::sync::Arc;
 const VERSION: i64 = 0;
 /// Under which oid it is kept that the schema `public` has been dropped: its own in PostgreSQL, where no other can be.
 const OID_OF_PUBLIC: u32 = 2_200;
+/// How many values of sequences one transaction forgets.
+const FORGOTTEN: usize = 1_000;
 const DESCRIPTORS: &str = "#descriptors";
 const SEQUENCES: &str = "#sequences";
 
@@ -151,6 +154,24 @@ fn text(relation: &Relation) -> serde_json::Result<String> {
     }
 }
 
+/// What a change of the catalog writes: descriptors by their keys, and none where one is removed.
+#[derive(Debug)]
+pub struct Changes(Vec<(i64, Option<String>)>);
+
+impl Changes {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn put(&mut self, oid: impl Into<i64>, later: &Later<'_>) -> Result<()> {
+        let oid = oid.into();
+        let body = serde_json::to_string(later).map_err(|source| Error::Malformed { oid, source })?;
+        self.0.push((oid, Some(body)));
+        Ok(())
+    }
+}
+
 /// The engine's tables that hold the catalog.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -159,6 +180,8 @@ pub struct Store {
     sequences: Arc<TableInfo>,
     /// The database whose catalog it is.
     database: u32,
+    /// Whether processes have local relations, which are not stored.
+    has_local: bool,
 }
 
 impl Store {
@@ -180,7 +203,7 @@ impl Store {
             Some(table) => table,
             None => create_table(engine, table_def(engine, SEQUENCES, columns)?)?,
         };
-        let store = Self { descriptors, sequences, database: DATABASE };
+        let store = Self { descriptors, sequences, database: DATABASE, has_local: engine.is_shared() };
         let mut worker = engine.worker()?;
         let catalog = loop {
             worker.begin(TxnKind::ReadWrite)?;
@@ -216,7 +239,7 @@ impl Store {
     /// The catalog of another database, which this table of the engine holds.
     #[must_use]
     pub fn of_database(&self, database: u32, descriptors: Arc<TableInfo>) -> Self {
-        Self { descriptors, sequences: self.sequences.clone(), database }
+        Self { descriptors, database, ..self.clone() }
     }
 
     /// The database whose catalog it is.
@@ -337,91 +360,140 @@ impl Store {
         Ok(())
     }
 
-    fn put<W: Worker>(&self, worker: &mut W, oid: impl Into<i64>, later: &Later<'_>) -> Result<()> {
-        let oid = oid.into();
-        let body = serde_json::to_string(later).map_err(|source| Error::Malformed { oid, source })?;
-        self.upsert(worker, oid, &body)
-    }
-
     /// Writes, within the running transaction, what is different in a new catalog. Two such transactions conflict.
     ///
     /// # Errors
     /// The engine's.
     pub fn write<W: Worker>(&self, worker: &mut W, before: &Catalog, now: &Catalog) -> Result<()> {
-        self.upsert(worker, VERSION, &now.version.to_string())?;
-        for relation in now.relations().filter(|relation| !before.has(relation)) {
+        self.write_changes(worker, &self.changes(before, now)?, now)
+    }
+
+    /// Writes, within the running transaction, the [`changes`](Self::changes) that a new catalog needs.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn write_changes<W: Worker>(&self, worker: &mut W, changes: &Changes, now: &Catalog) -> Result<()> {
+        self.upsert(worker, VERSION, &now.stored_version().to_string())?;
+        for (oid, body) in &changes.0 {
+            match body {
+                Some(body) => self.upsert(worker, *oid, body)?,
+                None => {
+                    worker.delete(self.descriptors.id, &KeyBuf::new().i64(*oid))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is different in a new catalog, of what is stored.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`].
+    pub fn changes(&self, before: &Catalog, now: &Catalog) -> Result<Changes> {
+        let mut changes = Changes(Vec::new());
+        let is_stored = |oid: u32| !self.has_local || !is_local(oid);
+        let is_kept = |relation: &&Relation| is_stored(relation.oid());
+        for relation in now.relations().filter(is_kept).filter(|relation| !before.has(relation)) {
             let oid = i64::from(relation.oid());
             let body = text(relation).map_err(|source| Error::Malformed { oid, source })?;
-            self.upsert(worker, oid, &body)?;
+            changes.0.push((oid, Some(body)));
         }
         for desc in now.enums().filter(|desc| !now.has_same(before, desc.oid)) {
-            self.put(worker, desc.oid, &Later::Enum(desc))?;
+            changes.put(desc.oid, &Later::Enum(desc))?;
         }
         for desc in now.domains().filter(|desc| !now.has_same(before, desc.oid)) {
-            self.put(worker, desc.oid, &Later::Domain(desc))?;
+            changes.put(desc.oid, &Later::Domain(desc))?;
         }
         let had = |desc: &SchemaDesc| before.schemas().any(|known| **known == *desc);
         for desc in now.schemas().filter(|desc| !had(desc)) {
-            self.put(worker, desc.oid, &Later::Schema(desc))?;
+            changes.put(desc.oid, &Later::Schema(desc))?;
         }
         let had =
             |desc: &&Arc<RoutineDesc>| before.routine(desc.oid).is_some_and(|old| Arc::ptr_eq(old, desc));
         for desc in now.routines().filter(|desc| !had(desc)) {
-            self.put(worker, desc.oid, &Later::Routine(desc))?;
+            changes.put(desc.oid, &Later::Routine(desc))?;
         }
         let had = |desc: &RoleDesc| before.role(desc.oid).is_some_and(|old| **old == *desc);
         for desc in now.roles().filter(|desc| !had(desc)) {
-            self.put(worker, desc.oid, &Later::Role(desc))?;
+            changes.put(desc.oid, &Later::Role(desc))?;
         }
         let had = |desc: &Arc<AccessDesc>| before.access(desc.object).is_some_and(|old| old == desc);
-        for desc in now.accesses().filter(|desc| !had(desc)) {
-            self.put(worker, key_of_access(desc.object), &Later::Access(desc))?;
+        for desc in now.accesses().filter(|desc| is_stored(desc.object) && !had(desc)) {
+            changes.put(key_of_access(desc.object), &Later::Access(desc))?;
         }
         let had = |desc: &DatabaseDesc| before.database(desc.oid).is_some_and(|old| **old == *desc);
         for desc in now.databases().filter(|desc| !had(desc)) {
-            self.put(worker, desc.oid, &Later::Database(desc))?;
+            changes.put(desc.oid, &Later::Database(desc))?;
         }
         let had = |desc: &ExtensionDesc| before.extensions().any(|old| **old == *desc);
         for desc in now.extensions().filter(|desc| !had(desc)) {
-            self.put(worker, desc.oid, &Later::Extension(desc))?;
+            changes.put(desc.oid, &Later::Extension(desc))?;
         }
         if before.has_public() && !now.has_public() {
-            self.put(worker, OID_OF_PUBLIC, &Later::WithoutPublic(()))?;
+            changes.put(OID_OF_PUBLIC, &Later::WithoutPublic(()))?;
         }
         let public = (!before.has_public() && now.has_public()).then_some(OID_OF_PUBLIC);
-        let relations = before.relations().map(Relation::oid).filter(|oid| now.get(*oid).is_none());
+        let relations = before.relations().filter(is_kept).map(Relation::oid);
+        let relations = relations.filter(|oid| now.get(*oid).is_none());
         let enums = before.enums().map(|desc| desc.oid).filter(|oid| now.enum_of(*oid).is_none());
         let domains = before.domains().map(|desc| desc.oid).filter(|oid| now.domain_of(*oid).is_none());
         let kept = |oid: u32| now.schemas().any(|desc| desc.oid == oid);
         let schemas = before.schemas().map(|desc| desc.oid).filter(|oid| !kept(*oid));
         let routines = before.routines().map(|desc| desc.oid).filter(|oid| now.routine(*oid).is_none());
         let roles = before.roles().map(|desc| desc.oid).filter(|oid| now.role(*oid).is_none());
-        let access = before.accesses().map(|desc| desc.object).filter(|oid| now.access(*oid).is_none());
+        let access = before.accesses().map(|desc| desc.object).filter(|oid| is_stored(*oid));
+        let access = access.filter(|oid| now.access(*oid).is_none());
         let databases = before.databases().map(|desc| desc.oid).filter(|oid| now.database(*oid).is_none());
         let gone = relations.chain(enums).chain(schemas).chain(public).chain(routines).chain(roles);
         let kept = |oid: u32| now.extensions().any(|desc| desc.oid == oid);
         let extensions = before.extensions().map(|desc| desc.oid).filter(|oid| !kept(*oid));
         let gone = gone.chain(databases).chain(domains).chain(extensions);
-        for key in gone.map(i64::from).chain(access.map(key_of_access)) {
-            worker.delete(self.descriptors.id, &KeyBuf::new().i64(key))?;
-        }
-        Ok(())
+        changes.0.extend(gone.map(i64::from).chain(access.map(key_of_access)).map(|key| (key, None)));
+        Ok(changes)
     }
 
-    /// The greatest oid that a sequence has had: its value outlives it.
+    /// The greatest oid that a sequence has had, of those that are stored: its value outlives it.
     ///
     /// # Errors
     /// The engine's.
     pub fn max_sequence_oid<W: Worker>(&self, worker: &mut W) -> Result<u32> {
         let oid = Projection::all(&self.sequences.schema);
         let mut greatest = 0;
+        let end = KeyBuf::new().i64(i64::from(FIRST_LOCAL_OID));
+        let stored = Range { end: self.has_local.then_some(&end), ..Range::ALL };
         worker.run(TxnKind::ReadOnly, |w| {
-            w.scan(self.sequences.id, Range::ALL, Order::Backward, &oid, |_, _, row| {
+            w.scan(self.sequences.id, stored, Order::Backward, &oid, |_, _, row| {
                 greatest = row.i64(0);
                 ControlFlow::Break(())
             })
         })?;
         Ok(u32::try_from(greatest).unwrap_or(0))
+    }
+
+    /// Forgets the values of the local sequences that a process had in an earlier life.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn forget_local<W: Worker>(&self, worker: &mut W, process: u8) -> Result<()> {
+        let none = Projection::existence();
+        let oids = local_oids(process);
+        let key = |oid: u32| KeyBuf::new().i64(i64::from(oid));
+        let (first, behind) = (key(*oids.start()), KeyBuf::new().i64(i64::from(*oids.end()) + 1));
+        loop {
+            let left = worker.run(TxnKind::ReadWrite, |worker| {
+                let mut rows = Vec::new();
+                let range = Range::new(&first, &behind);
+                worker.scan(self.sequences.id, range, Order::Forward, &none, |row, _, _| {
+                    rows.push(row);
+                    if rows.len() < FORGOTTEN { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                })?;
+                rows.iter().try_for_each(|&row| worker.delete_at(self.sequences.id, row).map(|_| ()))?;
+                Ok(rows.len() == FORGOTTEN)
+            })?;
+            if !left {
+                return Ok(());
+            }
+        }
     }
 
     /// Deletes all that is kept of the catalog, within the running transaction: the database is dropped.

@@ -14,6 +14,7 @@ mod placement;
 mod repeats;
 mod roles;
 mod snapshots;
+mod temporary;
 mod turns;
 
 use scaledb_cluster::engine::{Answers, Cluster};
@@ -227,22 +228,6 @@ fn sequences_give_each_value_once() {
     values.sort_unstable();
     values.dedup();
     assert_eq!(values.len(), 150);
-}
-
-#[test]
-fn what_is_only_of_one_process_is_refused_with_a_sentence() {
-    let three = Three::start();
-    let [mut a, mut b, _] = three.sessions();
-    ok(&mut a, "create table t (id int primary key); insert into t values (1)");
-    for sql in [
-        "create temporary table x (id int)",
-        "create temp table x as select 1 as one",
-        "create temp sequence x",
-    ] {
-        assert_eq!(code(&mut b, sql), "0A000", "{sql}");
-        let _ = run(&mut b, "rollback");
-    }
-    assert_eq!(text(&mut b, "select * from t"), "1");
 }
 
 #[test]

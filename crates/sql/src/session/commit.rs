@@ -316,11 +316,16 @@ impl<E: Engine> Session<E> {
             .hint("The transaction might succeed if retried."));
         };
         catalog.forget_access();
-        catalog.version = database.version() + 1;
         let before = database.catalog();
+        let changes = database.store.changes(&before, &catalog).map_err(store_error)?;
+        // what is of temporary relations alone concerns this process only
+        let is_stored = !shared.is_shared || !changes.is_empty();
+        catalog.follow(&before, is_stored);
         // until the new catalog is in force the library begins to use no table
         let held = shared.pins.hold(&before, &catalog)?;
-        database.store.write(worker, &before, &catalog).map_err(store_error)?;
+        if is_stored {
+            database.store.write_changes(worker, &changes, &catalog).map_err(store_error)?;
+        }
         let made = self.transaction.made.as_ref();
         let others = shared.write_others(worker, database, &before, &catalog, made)?;
         let id = worker.id();

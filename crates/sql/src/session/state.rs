@@ -32,7 +32,7 @@ use scaledb_engine::Engine;
 use scaledb_locks::Owner;
 use scaledb_notify::{Bell, Pending, PendingMark};
 use scaledb_parse::utility::Modes;
-use scaledb_planner::bind::names::temporary_schema;
+use scaledb_planner::bind::names::{is_temporary, temporary_schema};
 use scaledb_planner::bind::{Keys, Lookup};
 use scaledb_planner::functions::Seeded;
 use scaledb_planner::plan::BoundTable;
@@ -180,6 +180,16 @@ impl<E: Engine> SessionState<E> {
             waited: Cell::new(false),
             defines: Cell::new(false),
         }
+    }
+
+    /// Whether what is in a schema is known to this process of a cluster only.
+    pub(crate) fn is_local(&self, schema: &str) -> bool {
+        self.shared.is_shared && is_temporary(schema)
+    }
+
+    /// An oid for what is in a schema, that nothing has.
+    pub(crate) fn new_oid(&self, schema: &str) -> u32 {
+        if self.is_local(schema) { self.shared.new_local_oid() } else { self.shared.new_oid() }
     }
 
     /// Works with another catalog from here on.

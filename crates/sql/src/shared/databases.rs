@@ -206,7 +206,8 @@ impl<E: Engine> Shared<E> {
     /// # Errors
     /// The engine's; the transaction may have ended.
     pub(crate) fn is_newest(&self, database: &PerDatabase, worker: &mut E::Worker) -> Result<bool> {
-        Ok(!self.is_shared || database.store.version(worker).map_err(store_error)? == database.version())
+        Ok(!self.is_shared
+            || database.store.version(worker).map_err(store_error)? == database.stored_version())
     }
 
     /// Puts the catalog in force that another node has made.
@@ -215,7 +216,7 @@ impl<E: Engine> Shared<E> {
     /// 3D000: it has dropped the database. The engine's.
     #[cold]
     pub(crate) fn read_again(&self, database: &PerDatabase, worker: &mut E::Worker) -> Result<()> {
-        let catalog = match database.store.read(worker) {
+        let mut catalog = match database.store.read(worker) {
             Err(scaledb_catalog::Error::Dropped(oid)) => {
                 database.close(true);
                 self.databases.lock().remove(&oid);
@@ -225,8 +226,9 @@ impl<E: Engine> Shared<E> {
         };
         let used = database.store.max_sequence_oid(worker).map_err(store_error)?;
         let _closed = self.gate.close();
-        if catalog.version > database.version() {
+        if catalog.version > database.stored_version() {
             self.reserve_oids(catalog.max_oid().max(used));
+            catalog.take_local(&database.catalog());
             self.publish(database, Arc::new(catalog), Timestamp::ZERO);
         }
         Ok(())
@@ -247,8 +249,8 @@ impl<E: Engine> Shared<E> {
         self.workers.give_spare(worker);
     }
 
-    /// Confirms that a catalog of this version is that of all nodes, for who tells a client outside of any transaction
-    /// what is not there, or is already.
+    /// Confirms that a catalog that is stored as this version is that of all nodes, for who tells a client outside of any
+    /// transaction what is not there, or is already.
     ///
     /// # Errors
     /// 40001: it is another by now, which the next statement finds. The engine's: this node does not hear the others.
@@ -257,7 +259,7 @@ impl<E: Engine> Shared<E> {
         &self,
         database: &PerDatabase,
         worker: &mut E::Worker,
-        version: u64,
+        stored: u64,
     ) -> Result<()> {
         let newest = worker.begin(TxnKind::ReadOnly).map_err(crate::error::plain).and_then(|()| {
             let newest = database.store.version(worker).map_err(store_error)?;
@@ -265,7 +267,7 @@ impl<E: Engine> Shared<E> {
             Ok(newest)
         });
         worker.rollback();
-        if newest? == version {
+        if newest? == stored {
             return Ok(());
         }
         self.read_again(database, worker)?;
@@ -283,7 +285,7 @@ impl<E: Engine> Shared<E> {
         let mut worker = self.worker()?;
         let mut attempt = 0;
         let confirmed = loop {
-            match self.confirm_catalog(database, &mut worker, database.version()) {
+            match self.confirm_catalog(database, &mut worker, database.stored_version()) {
                 Err(error)
                     if error.code() == SqlState::SERIALIZATION_FAILURE && attempt < CHANGE_ATTEMPTS =>
                 {

@@ -16,14 +16,14 @@ use crate::gate::Gate;
 use crate::memory::Budget;
 use crate::pins::Pins;
 use crate::presets::Presets;
-use crate::sequence::Sequences;
+use crate::sequence::{Sequences, store_error};
 use crate::statistics::{Source, Statistics};
 use crate::supervisor::Supervisor;
 use crate::temporary::Temporary;
 use crate::trace::Trace;
 use crate::workers::Workers;
 use scaledb_base::TableId;
-use scaledb_catalog::{Catalog, SequenceDesc, Spread, Store};
+use scaledb_catalog::{Catalog, SequenceDesc, Spread, Store, local_oid};
 use scaledb_engine::{
     Engine, IndexDef, Order, Range, SerializationPoint, TableDef, TableInfo, TableOptions, TxnKind, Worker,
 };
@@ -43,6 +43,9 @@ pub(crate) use per_database::PerDatabase;
 
 /// What begins the end of a table's name that says how it is kept.
 const MANNER: char = ':';
+
+/// What the number of a process follows in it.
+const OF_PROCESS: char = '@';
 
 /// Sessions are numbered from the number of their process, shifted by so many bits: who hears a NOTIFY of another node
 /// sees that it is not his own.
@@ -88,6 +91,8 @@ pub(crate) struct Shared<E: Engine> {
     /// Commits, counted under raised flags; only for an engine that orders transactions at their begin.
     pub(crate) commits: Option<AtomicU64>,
     next_oid: AtomicU32,
+    /// How many oids have been given to local relations.
+    local_oids: AtomicU32,
     next_session: AtomicU32,
     /// Where announcements of all nodes come in.
     pub(crate) ears: Arc<Ears>,
@@ -125,12 +130,16 @@ impl<E: Engine> Shared<E> {
         absent: HashMap<String, String>,
     ) -> Result<Self> {
         let is_shared = engine.is_shared();
-        // what seems to be left over may be what another node is about to use
         let spare = if is_shared {
-            Vec::new()
+            first.0.forget_local(&mut worker, engine.process()).map_err(store_error)?;
+            left_over(&engine, &mut worker, |name| is_of_process(name, engine.process()))?
         } else {
             let catalogs = std::iter::once(&first).chain(&others).map(|(_, catalog)| catalog);
-            left_over(&engine, &mut worker, catalogs)?
+            let named: HashSet<&str> = catalogs.flat_map(engine_names).collect();
+            left_over(&engine, &mut worker, |name| {
+                let own = name.strip_prefix(PREFIX);
+                own.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) && !named.contains(name)
+            })?
         };
         let open = |(store, catalog): (Store, Catalog)| {
             Arc::new(PerDatabase::new(store, Arc::new(catalog), &engine))
@@ -165,6 +174,7 @@ impl<E: Engine> Shared<E> {
             password_hash: OnceLock::new(),
             commits: (engine.serialization_point() == SerializationPoint::Begin).then(|| AtomicU64::new(0)),
             next_oid: AtomicU32::new(next_oid),
+            local_oids: AtomicU32::new(0),
             next_session: AtomicU32::new(u32::from(engine.process()) << NUMBERS_OF_PROCESS | 1),
             ears,
             sessions: Sessions::default(),
@@ -227,12 +237,24 @@ impl<E: Engine> Shared<E> {
         self.next_oid.fetch_add(1, Ordering::Relaxed) // only uniqueness matters
     }
 
+    /// An oid of this process of a cluster, for a local relation.
+    pub(crate) fn new_local_oid(&self) -> u32 {
+        loop {
+            let n = self.local_oids.fetch_add(1, Ordering::Relaxed); // only uniqueness matters
+            let oid = local_oid(self.engine.process(), n);
+            // they come again
+            if !self.opened_databases().iter().any(|database| database.catalog().has_local_oid(oid)) {
+                return oid;
+            }
+        }
+    }
+
     /// An empty table of the engine: a spare one of the same shape, or a new one.
     ///
     /// # Errors
     /// The engine's.
-    pub(crate) fn engine_table(&self, def: TableDef) -> Result<Arc<TableInfo>> {
-        let manner = manner(&def);
+    pub(crate) fn engine_table(&self, def: TableDef, is_local: bool) -> Result<Arc<TableInfo>> {
+        let manner = self.manner(&def, is_local);
         let spare = {
             let (mut spare, reindexed) = (self.spare.lock(), self.reindexed.lock());
             // with the indexes that they have now
@@ -253,15 +275,20 @@ impl<E: Engine> Shared<E> {
             self.statistics.forget(info.id);
             return Ok(info);
         }
-        self.new_engine_table(def)
+        self.new_engine_table(def, is_local)
+    }
+
+    /// How a table and its indexes are kept, as the end of the table's name.
+    fn manner(&self, def: &TableDef, is_local: bool) -> String {
+        manner(def, is_local.then(|| self.engine.process()))
     }
 
     /// A new table of the engine.
     ///
     /// # Errors
     /// The engine's.
-    pub(crate) fn new_engine_table(&self, mut def: TableDef) -> Result<Arc<TableInfo>> {
-        let manner = manner(&def);
+    pub(crate) fn new_engine_table(&self, mut def: TableDef, is_local: bool) -> Result<Arc<TableInfo>> {
+        let manner = self.manner(&def, is_local);
         let name = format!("{PREFIX}{}{manner}", self.new_oid());
         for (number, index) in def.indexes.iter_mut().enumerate() {
             index.name = format!("{name}.{number}");
@@ -368,28 +395,25 @@ impl<E: Engine> Shared<E> {
     }
 }
 
-/// Tables of the engine that no descriptor names, emptied: those of transactions that did not commit before the
-/// database was closed or killed, and those whose emptying was cut short.
-fn left_over<'a, E: Engine>(
+/// Tables of the engine that nothing names, emptied: those of transactions that did not commit before the database was
+/// closed or killed, and those whose emptying was cut short.
+fn left_over<E: Engine>(
     engine: &E,
     worker: &mut E::Worker,
-    catalogs: impl Iterator<Item = &'a Catalog>,
+    is_left: impl Fn(&str) -> bool,
 ) -> Result<Vec<Arc<TableInfo>>> {
-    let names = catalogs.flat_map(|catalog| {
-        let tables = catalog.tables().map(|table| table.engine.as_str());
-        tables.chain(catalog.databases().map(|desc| desc.engine.as_str()))
-    });
-    let named: HashSet<&str> = names.collect();
     let mut spare = Vec::new();
-    for info in engine.tables() {
-        let ours = info.name.strip_prefix(PREFIX).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
-        if !ours || named.contains(info.name.as_str()) {
-            continue;
-        }
+    for info in engine.tables().into_iter().filter(|info| is_left(&info.name)) {
         empty(engine, worker, info.id).map_err(plain)?;
         spare.push(info);
     }
     Ok(spare)
+}
+
+/// The tables of the engine that a catalog names.
+fn engine_names(catalog: &Catalog) -> impl Iterator<Item = &str> {
+    let tables = catalog.tables().map(|table| table.engine.as_str());
+    tables.chain(catalog.databases().map(|desc| desc.engine.as_str()))
 }
 
 /// Discards all rows of a table of the engine that nothing names: a few in a transaction, so that the table is empty at
@@ -431,15 +455,27 @@ fn delete_some<W: Worker>(worker: &mut W, table: TableId, limit: usize) -> scale
 }
 
 /// How the engine was told to keep a table and its indexes, as the end of the table's name: any node that finds it
-/// emptied knows for which new ones it fits. Nothing where it was told nothing.
-fn manner(def: &TableDef) -> String {
+/// emptied knows for which new ones it fits. Nothing where it was told nothing. The table of a local relation is of its
+/// process, which finds it again if it was killed: what is of another one may be about to be used.
+fn manner(def: &TableDef, process: Option<u8>) -> String {
     let one = |TableOptions { engine, .. }: &TableOptions| {
         let columns = engine.integer(Spread::PARTITION_BY).map(|columns| columns.to_string());
         columns.or_else(|| engine.word(Spread::REPLICATE).map(str::to_owned)).unwrap_or_default()
     };
     let all = std::iter::once(&def.options).chain(def.indexes.iter().map(|index| &index.options));
     let all: Vec<String> = all.map(one).collect();
-    if all.iter().all(String::is_empty) { String::new() } else { format!("{MANNER}{}", all.join(",")) }
+    let told = if all.iter().all(String::is_empty) { String::new() } else { all.join(",") };
+    match process {
+        Some(process) => format!("{MANNER}{told}{OF_PROCESS}{process}"),
+        None if told.is_empty() => told,
+        None => format!("{MANNER}{told}"),
+    }
+}
+
+/// Whether a table of the engine is of a local relation of a process.
+fn is_of_process(name: &str, process: u8) -> bool {
+    let of = manner_of(name).rsplit_once(OF_PROCESS).map(|(_, of)| of);
+    name.starts_with(PREFIX) && of == Some(&process.to_string())
 }
 
 /// The manner in the name of a table.

@@ -22,6 +22,8 @@ pub(crate) struct PerDatabase {
     current: Mutex<Arc<Catalog>>,
     /// The version of `current`: read at each begin, written by DDL only.
     version: AtomicU64,
+    /// The version that the store has of it.
+    stored: AtomicU64,
     /// The commit that made `current`, as raw timestamp: a transaction that uses its tables depends on it.
     changed_at: AtomicU64,
     /// No session begins: the database is copied, dropped or renamed, or is gone.
@@ -40,6 +42,7 @@ impl PerDatabase {
             locks: shared.map_or_else(Arc::default, |members| Locks::of_members(members, oid)),
             hub: Arc::default(),
             version: AtomicU64::new(catalog.version),
+            stored: AtomicU64::new(catalog.stored_version()),
             changed_at: AtomicU64::new(0),
             current: Mutex::new(catalog),
             closed: AtomicBool::new(false),
@@ -50,6 +53,11 @@ impl PerDatabase {
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::SeqCst)
+    }
+
+    /// The version that the store has of the catalog, which other processes know, too.
+    pub(super) fn stored_version(&self) -> u64 {
+        self.stored.load(Ordering::SeqCst)
     }
 
     /// The commit that the present catalog is of; [`Timestamp::ZERO`] if it was there at the start.
@@ -67,10 +75,11 @@ impl PerDatabase {
     /// Puts a new catalog in force. The gate is closed.
     pub(super) fn put(&self, catalog: Arc<Catalog>, changed_at: Timestamp) {
         debug_assert_eq!(catalog.own_database(), self.oid, "a catalog of this database");
-        let version = catalog.version;
+        let (version, stored) = (catalog.version, catalog.stored_version());
         *self.current.lock() = catalog;
-        // before the version: a session that has seen the new catalog sees this
+        // before the version: a session that has seen the new catalog sees these
         self.changed_at.store(changed_at.raw(), Ordering::Release);
+        self.stored.store(stored, Ordering::SeqCst);
         self.version.store(version, Ordering::SeqCst);
         self.plans.clear();
     }

@@ -141,7 +141,7 @@ impl<E: Engine> Session<E> {
         not_null(desc, &columns);
         let table = desc.name.clone();
         let name = self.constraint_name(desc, name, &[&table], "pkey")?;
-        let oid = self.state.shared.new_oid();
+        let oid = self.state.new_oid(&desc.schema);
         let deferrable = initially(characteristics)?;
         if deferrable.is_some() {
             // two rows may share it for a while, which the key of the engine's table does not allow
@@ -177,7 +177,7 @@ impl<E: Engine> Session<E> {
         let mut parts = vec![desc.name.as_str()];
         parts.extend(names.iter().chain(included).map(String::as_str));
         let name = self.constraint_name(desc, name, &parts, "key")?;
-        let oid = self.state.shared.new_oid();
+        let oid = self.state.new_oid(&desc.schema);
         let deferrable = initially(characteristics)?;
         desc.indexes.push(IndexDesc {
             oid,
@@ -204,7 +204,7 @@ impl<E: Engine> Session<E> {
         }
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let name = self.constraint_name(desc, name, &parts, "check")?;
-        let oid = self.state.shared.new_oid();
+        let oid = self.state.new_oid(&desc.schema);
         desc.checks.push(CheckDesc { oid, name, expression, validated: true });
         Ok(())
     }
@@ -343,7 +343,7 @@ impl<E: Engine> Session<E> {
             }
         }
         desc.foreign_keys.push(ForeignKeyDesc {
-            oid: self.state.shared.new_oid(),
+            oid: self.state.new_oid(&desc.schema),
             name,
             columns,
             table: to.oid,

@@ -54,7 +54,7 @@ impl<E: Engine> Session<E> {
             }
             return Err(taken);
         }
-        let mut desc = TableDesc::new(self.state.shared.new_oid(), schema, name);
+        let mut desc = TableDesc::new(self.state.new_oid(&schema), schema, name);
         if let Some(action) = create.on_commit {
             self.on_commit(desc.oid, action);
         }
@@ -292,7 +292,7 @@ impl<E: Engine> Session<E> {
             None => self.free_name(desc, &[&desc.name, &owned.column], "seq"),
         };
         let column = position(desc, &owned.column)?;
-        let oid = self.state.shared.new_oid();
+        let oid = self.state.new_oid(&desc.schema);
         let mut sequence = new_sequence(oid, &desc.schema, &name, owned.ty, &options)?;
         sequence.owned_by = Some((desc.oid, desc.columns[column].attnum));
         desc.columns[column].default = Some(next_of(&sequence));
@@ -376,7 +376,7 @@ impl<E: Engine> Session<E> {
             }
             return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
         }
-        let oid = self.state.shared.new_oid();
+        let oid = self.state.new_oid(&desc.schema);
         self.check_not_pending(desc.oid, "CREATE INDEX")?;
         let condition = create.predicate.as_ref();
         let predicate = condition.map(|condition| self.index_predicate(&mut desc, condition)).transpose()?;

@@ -109,7 +109,7 @@ impl<E: Engine> Session<E> {
         self.begin_change()?;
         let shared = self.state.shared.clone();
         let def = Store::descriptors(&shared.engine, "").map_err(crate::sequence::store_error)?;
-        let table = self.empty_table(def)?;
+        let table = self.empty_table(def, false)?;
         desc.oid = shared.new_oid();
         desc.engine.clone_from(&table.name);
         self.transaction.made = Some(self.state.database.store.of_database(desc.oid, table.clone()));

@@ -78,7 +78,7 @@ impl<E: Engine> Session<E> {
         let predicate =
             exclusion.predicate.map(|condition| self.index_predicate(desc, condition)).transpose()?;
         desc.indexes.push(IndexDesc {
-            oid: self.state.shared.new_oid(),
+            oid: self.state.new_oid(&desc.schema),
             name,
             columns: equal.into_iter().chain(overlap).collect(),
             unique: false,

@@ -101,7 +101,7 @@ impl<E: Engine> Session<E> {
                     let what = format!("check constraint \"{}\" already exists", check.name);
                     return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
                 }
-                let oid = self.state.shared.new_oid();
+                let oid = self.state.new_oid(&desc.schema);
                 comments.push((commented(About::Constraint(check.oid)), About::Constraint(oid)));
                 let (name, expression) = (check.name.clone(), check.expression.clone());
                 // no row is there that might not fulfil it
@@ -114,7 +114,7 @@ impl<E: Engine> Session<E> {
                 let columns = copied_key(&key.columns, &numbers);
                 super::constraint::not_null(desc, &columns);
                 let table = desc.name.clone();
-                let (oid, name) = (self.state.shared.new_oid(), self.free_name(desc, &[&table], "pkey"));
+                let (oid, name) = (self.state.new_oid(&desc.schema), self.free_name(desc, &[&table], "pkey"));
                 comments.push((commented(About::Index(key.oid)), About::Index(oid)));
                 copy_included(desc, &from, key.oid, oid, &numbers);
                 desc.primary_key = Some(PrimaryKeyDesc { oid, name, columns });
@@ -186,7 +186,7 @@ impl<E: Engine> Session<E> {
             marker: numbers[&predicate.marker],
         });
         Ok(IndexDesc {
-            oid: self.state.shared.new_oid(),
+            oid: self.state.new_oid(&desc.schema),
             name,
             columns,
             engine: String::new(),
@@ -207,7 +207,7 @@ impl<E: Engine> Session<E> {
         let at = desc.position(to).ok_or_else(|| SqlError::internal("no such column"))?;
         let column = desc.columns[at].name.clone();
         let copy = SequenceDesc {
-            oid: self.state.shared.new_oid(),
+            oid: self.state.new_oid(&desc.schema),
             schema: desc.schema.clone(),
             name: self.free_name(desc, &[&desc.name, &column], "seq"),
             owned_by: Some((desc.oid, to)),

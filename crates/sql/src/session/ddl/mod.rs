@@ -163,14 +163,6 @@ impl<E: Engine> Session<E> {
 
     fn schema_named(&mut self, schema: Option<String>, temporary: bool) -> Result<String> {
         let own = temporary_schema(self.state.id);
-        if self.state.shared.is_shared
-            && (temporary || schema.as_deref().is_some_and(|schema| schema == "pg_temp" || schema == own))
-        {
-            let what = "temporary relations are not supported in a cluster";
-            return Err(SqlError::unsupported(what).detail(
-                "They would stand in the catalog of all nodes under the number of a session of this one.",
-            ));
-        }
         match schema.as_deref() {
             Some(schema) if schema == "pg_temp" || schema == own => Ok(self.make_temporary_schema()),
             None if temporary => Ok(self.make_temporary_schema()),

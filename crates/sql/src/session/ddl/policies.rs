@@ -126,7 +126,7 @@ impl<E: Engine> Session<E> {
             return Err(has_policy(&name, &table.name));
         }
         let (permissive, command) = (create.permissive, create.command);
-        let oid = self.state.shared.new_oid();
+        let oid = self.state.new_oid(&table.schema);
         let policy = PolicyDesc { oid, name, permissive, command, roles, using, check, comment: None };
         self.change_row_security(&table, |own| own.policies.push(policy))?;
         Ok(Tag::plain("CREATE POLICY"))

@@ -54,7 +54,8 @@ impl<E: Engine> Session<E> {
         check_limits(desc)?;
         super::spread::check(desc)?;
         desc.placement = None;
-        let info = self.empty_table(engine_def(&self.state.catalog, desc)?)?;
+        let def = engine_def(&self.state.catalog, desc)?;
+        let info = self.empty_table(def, self.state.is_local(&desc.schema))?;
         desc.engine.clone_from(&info.name);
         for (index, made) in desc.indexes.iter_mut().zip(&info.indexes) {
             index.engine.clone_from(&made.name);
@@ -63,13 +64,13 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    /// A table of the engine that is empty for this transaction.
-    pub(super) fn empty_table(&mut self, def: TableDef) -> Result<Arc<TableInfo>> {
+    /// A table of the engine that is empty for this transaction; for a local relation or not.
+    pub(super) fn empty_table(&mut self, def: TableDef, is_local: bool) -> Result<Arc<TableInfo>> {
         let shared = self.state.shared.clone();
         if shared.engine.serialization_point() == SerializationPoint::Commit {
-            return shared.engine_table(def);
+            return shared.engine_table(def, is_local);
         }
-        let info = shared.engine_table(def.clone())?;
+        let info = shared.engine_table(def.clone(), is_local)?;
         // it may have been emptied behind the place of this transaction, which sees its former rows
         let Some(worker) = self.worker.as_mut() else { return Ok(info) };
         let mut is_empty = true;
@@ -82,7 +83,7 @@ impl<E: Engine> Session<E> {
             Ok(()) if is_empty => Ok(info),
             Ok(()) => {
                 shared.keep_spare(info);
-                shared.new_engine_table(def)
+                shared.new_engine_table(def, is_local)
             }
             Err(error) => {
                 shared.keep_spare(info);
@@ -147,7 +148,7 @@ impl<E: Engine> Session<E> {
         new: &Arc<BoundTable>,
         values: &Values,
     ) -> Result<()> {
-        if self.can_copy_beside(old.info.id) {
+        if self.can_copy_beside(old) {
             self.copy_beside(old, new, values)?;
             self.begin_behind()?;
         } else {

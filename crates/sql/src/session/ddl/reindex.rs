@@ -36,7 +36,9 @@ impl<E: Engine> Session<E> {
         values: &[Expr],
     ) -> Result<bool> {
         if !is_of_indexes(old, desc, values)
-            || !self.can_copy_beside(old.info.id)
+            || !self.can_copy_beside(old)
+            // in a cluster the engine would close it to writers
+            || self.state.is_local(&old.desc.schema)
             || self.has_at_most(FEW, old)?
         {
             return Ok(false);

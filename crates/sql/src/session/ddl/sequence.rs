@@ -38,7 +38,7 @@ impl<E: Engine> Session<E> {
         if ty.array || !matches!(ty.base, Base::Int2 | Base::Int4 | Base::Int8) {
             return Err(not_an_integer());
         }
-        let mut sequence = new_sequence(self.state.shared.new_oid(), &schema, &name, ty, options)?;
+        let mut sequence = new_sequence(self.state.new_oid(&schema), &schema, &name, ty, options)?;
         if let Some(owner) = owned_by
             && owner.to_string().to_lowercase() != "none"
         {
@@ -135,7 +135,7 @@ impl<E: Engine> Session<E> {
     /// Restarts a sequence within the transaction. Others get its former values until the commit.
     pub(super) fn restart(&mut self, mut desc: SequenceDesc, value: i64) -> Result<()> {
         let shared = self.state.shared.clone();
-        desc.restarted_as = Some(shared.new_oid());
+        desc.restarted_as = Some(self.state.new_oid(&desc.schema));
         let desc = Arc::new(desc);
         self.put(Relation::Sequence(desc.clone()))?;
         shared.set_value(&desc, value, false)

@@ -70,12 +70,12 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
         }
         let constraint = create.is_constraint.then(|| TriggerConstraint {
-            oid: self.state.shared.new_oid(),
+            oid: self.state.new_oid(&table.schema),
             name: name.clone(),
             deferrable: create.deferrable,
         });
         let trigger = TriggerDesc {
-            oid: known.map_or_else(|| self.state.shared.new_oid(), |known| known.oid),
+            oid: known.map_or_else(|| self.state.new_oid(&table.schema), |known| known.oid),
             name,
             timing: create.timing,
             events: create.events,

@@ -44,7 +44,7 @@ impl<E: Engine> Session<E> {
         }
         let schema = self.schema_for(schema, create.temporary || of_temporary)?;
         self.begin_change()?;
-        let mut oid = self.state.shared.new_oid();
+        let mut oid = self.state.new_oid(&schema);
         let mut replaced: Option<Arc<ViewDesc>> = None;
         if self.state.catalog.is_taken(&schema, &name) {
             match self.state.catalog.lookup(&schema, &name) {

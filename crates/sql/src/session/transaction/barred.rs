@@ -10,6 +10,8 @@ use crate::patience::CHANGE_WAIT;
 use scaledb_base::TableId;
 use scaledb_base::timeouts::LOCK_TIMEOUT;
 use scaledb_engine::{Engine, SerializationPoint, TxnKind, Worker};
+use scaledb_planner::bind::names::is_temporary;
+use scaledb_planner::plan::BoundTable;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -84,9 +86,9 @@ impl<E: Engine> Session<E> {
         }
         let mut ids: Vec<TableId> = self.transaction.closed_tables().to_vec();
         for table in tables {
-            // one of an attempt before may not be there
+            // one of an attempt before may not be there; one that is temporary has no other writers
             let Ok(table) = self.table(*table) else { continue };
-            if !ids.contains(&table.info.id) {
+            if !is_temporary(&table.desc.schema) && !ids.contains(&table.info.id) {
                 ids.push(table.info.id);
             }
         }
@@ -153,9 +155,10 @@ impl<E: Engine> Session<E> {
     /// Whether the rows of a table may be copied beside the transaction: it has written none that would be missing, and
     /// others write none. In a cluster one that has read depends on definitions that would change, and on gaps that
     /// reach from one table to the next.
-    pub(in crate::session) fn can_copy_beside(&self, table: TableId) -> bool {
-        let alone = !self.state.shared.is_shared
-            || self.transaction.is_clean() && self.transaction.closed_tables().contains(&table);
+    pub(in crate::session) fn can_copy_beside(&self, table: &BoundTable) -> bool {
+        let is_closed =
+            || is_temporary(&table.desc.schema) || self.transaction.closed_tables().contains(&table.info.id);
+        let alone = !self.state.shared.is_shared || self.transaction.is_clean() && is_closed();
         alone && self.goes_behind() && !self.transaction.writes
     }
 

@@ -84,7 +84,8 @@ impl<E: Engine> Session<E> {
     fn confirm_catalog(&mut self) -> Result<()> {
         let shared = self.state.shared.clone();
         let mut worker = shared.workers.take(&self.place, &shared.engine)?;
-        let confirmed = shared.confirm_catalog(&self.state.database, &mut worker, self.state.catalog.version);
+        let stored = self.state.catalog.stored_version();
+        let confirmed = shared.confirm_catalog(&self.state.database, &mut worker, stored);
         shared.workers.give(&self.place, worker);
         confirmed
     }

@@ -175,14 +175,18 @@ impl Transaction {
 
     /// The catalog of the transaction with what others have committed since it began, if neither matters to the other.
     pub(super) fn beside_others<E: Engine>(&self, state: &SessionState<E>) -> Option<Catalog> {
-        // in a cluster the engine compares the versions of the catalog; and where a transaction has the place of its
-        // begin, its changes would come before those that it is to be put upon
+        // where a transaction has the place of its begin, its changes would come before those that it is to be put upon
         let is_placed = state.shared.engine.serialization_point() == SerializationPoint::Begin;
-        if state.shared.is_shared || is_placed || state.used.is_whole() {
+        if is_placed || state.used.is_whole() {
             return None;
         }
         let begun = self.unchanged.as_ref().unwrap_or(&state.catalog);
-        beside(&state.catalog, begun, &state.database.catalog())
+        let now = state.database.catalog();
+        // in a cluster the engine compares the version that is stored
+        if state.shared.is_shared && begun.stored_version() != now.stored_version() {
+            return None;
+        }
+        beside(&state.catalog, begun, &now)
     }
 
     /// Notes a statement, for the messages of transactions that conflict with this one.
