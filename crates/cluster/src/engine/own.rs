@@ -1,10 +1,14 @@
-//! What a transaction has written, and how a savepoint takes it back. Nobody else sees it before the commit.
+//! What a transaction has written, and how a savepoint takes it back. Nobody else sees it before the commit. And what it
+//! has found: a row that is written under its name was read when it got the name, and is not asked for again.
 
 use crate::rows::{Key, Value};
 use scaledb_base::{Error, Result, TableId};
 use scaledb_engine::{Order, RowId, Savepoint};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
+
+/// Bytes of found rows that a transaction keeps. Further ones are read again before they are written.
+const KEPT: usize = 16 << 20;
 
 /// A transaction's writes, and the names of the rows that it has met.
 #[derive(Default)]
@@ -14,8 +18,21 @@ pub(super) struct Own {
     /// The keys of rows that it has inserted, by ascending number; numbers do not come again.
     inserted: Vec<(u64, Key)>,
     next: u64,
-    /// The keys of rows that it has found.
-    found: HashMap<u64, Key>,
+    /// The rows that it has found.
+    found: HashMap<u64, Found>,
+    /// Bytes of the values among them.
+    kept: usize,
+    /// It writes no row, so that none needs to be kept.
+    is_read_only: bool,
+    /// Counts how often it has forgotten what it has read: what it had found before it does not depend on.
+    forgotten: u64,
+}
+
+/// A row that was found.
+struct Found {
+    key: Key,
+    /// What was read of it, unless it was an own write, and when, by `forgotten`.
+    value: Option<(u64, Value)>,
 }
 
 enum Undo {
@@ -26,6 +43,10 @@ enum Undo {
 }
 
 impl Own {
+    pub(super) fn new(is_read_only: bool) -> Self {
+        Self { is_read_only, ..Self::default() }
+    }
+
     /// The write of a key; none if there is none, none inside if it deletes.
     pub(super) fn get(&self, key: &Key) -> Option<&Option<Value>> {
         self.writes.get(key)
@@ -90,21 +111,47 @@ impl Own {
     }
 
     /// A name for a row that was found: a number that its key has in every transaction.
-    pub(super) fn name_found(&mut self, serial: u64, table: TableId, key: &Key) -> RowId {
+    pub(super) fn name_found(&mut self, serial: u64, table: TableId, key: &Key, value: &Value) -> RowId {
         let mut number = number_of(key);
         // the number of another key: take the next
-        while self.found.get(&number).is_some_and(|other| other != key) {
+        while self.found.get(&number).is_some_and(|other| other.key != *key) {
             number = (number + 1) & !RowId::OWN;
         }
-        self.found.entry(number).or_insert_with(|| key.clone());
+        let found = self.found.entry(number).or_insert_with(|| Found { key: key.clone(), value: None });
+        let is_known = found.value.as_ref().is_some_and(|(when, _)| *when == self.forgotten);
+        if !is_known
+            && !self.is_read_only
+            && self.kept + value.0.len() <= KEPT
+            && !self.writes.contains_key(key)
+        {
+            let before = found.value.replace((self.forgotten, value.clone()));
+            self.kept = self.kept + value.0.len() - before.map_or(0, |(_, value)| value.0.len());
+        }
         name(number, serial, table)
+    }
+
+    /// What is under the key of a row, own writes included, if that was read when the row was found; the transaction
+    /// depends on it.
+    pub(super) fn value(&self, row: RowId, key: &Key) -> Option<Value> {
+        if let Some(own) = self.writes.get(key) {
+            return own.clone();
+        }
+        let found = row.record().and_then(|raw| self.found.get(&raw))?;
+        debug_assert_eq!(found.key, *key, "a name is of one key");
+        let (when, value) = found.value.as_ref()?;
+        (*when == self.forgotten).then(|| value.clone())
+    }
+
+    /// The transaction depends no more on what it has read, or on some of it.
+    pub(super) fn forget_found(&mut self) {
+        self.forgotten += 1;
     }
 
     /// The key of the row with this name.
     pub(super) fn key(&self, row: RowId, serial: u64, table: TableId) -> Result<Key> {
         let raw = row.check(serial, table)?;
         let found = match raw & RowId::OWN {
-            0 => self.found.get(&raw),
+            0 => self.found.get(&raw).map(|found| &found.key),
             _ => {
                 let number = raw & !RowId::OWN;
                 let at = self.inserted.binary_search_by_key(&number, |&(number, _)| number);
@@ -177,10 +224,48 @@ mod tests {
         let table = TableId(0);
         let mut own = Own::default();
         // as if the number of another key were the same
-        own.found.insert(number_of(&key(1)), key(2));
-        let name = own.name_found(9, table, &key(1));
+        own.found.insert(number_of(&key(1)), Found { key: key(2), value: None });
+        let one = value(1).unwrap();
+        let name = own.name_found(9, table, &key(1), &one);
         assert_eq!(own.key(name, 9, table).unwrap(), key(1));
-        assert_eq!(own.name_found(9, table, &key(1)), name);
+        assert_eq!(own.name_found(9, table, &key(1), &one), name);
         assert!(name.record().is_some());
+    }
+
+    #[test]
+    fn what_was_found_is_known_until_it_is_written_or_forgotten() {
+        let table = TableId(0);
+        let mut own = Own::default();
+        let [one, two, three] = [1, 2, 3].map(|number| value(number).unwrap());
+        let row = own.name_found(9, table, &key(1), &one);
+        assert_eq!(own.value(row, &key(1)), Some(one.clone()));
+        let here = own.savepoint();
+        own.put(key(1), Some(two.clone()));
+        // the scan that finds it again has the own write
+        assert_eq!(own.name_found(9, table, &key(1), &two), row);
+        assert_eq!(own.value(row, &key(1)), Some(two));
+        own.put(key(1), None);
+        assert_eq!(own.value(row, &key(1)), None);
+        own.rollback_to(here).unwrap();
+        assert_eq!(own.value(row, &key(1)), Some(one), "as it was read");
+        own.forget_found();
+        assert_eq!(own.value(row, &key(1)), None);
+        own.name_found(9, table, &key(1), &three);
+        assert_eq!(own.value(row, &key(1)), Some(three), "as it was read again");
+        assert_eq!(own.kept, 1);
+        // one that was inserted is an own write, or is gone
+        let inserted = own.name_inserted(9, table, key(4));
+        assert_eq!(own.value(inserted, &key(4)), None);
+    }
+
+    #[test]
+    fn only_so_much_of_what_was_found_is_kept() {
+        let table = TableId(0);
+        let mut own = Own::default();
+        let large = Value(vec![0; KEPT / 2].into());
+        let rows = [1, 2, 3].map(|number| own.name_found(9, table, &key(number), &large));
+        let known: Vec<bool> =
+            (1..).zip(rows).map(|(number, row)| own.value(row, &key(number)).is_some()).collect();
+        assert_eq!(known, [true, true, false]);
     }
 }

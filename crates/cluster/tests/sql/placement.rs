@@ -4,6 +4,7 @@
 use super::{Three, code, ok, run, text};
 use scaledb_cluster::engine::Cluster;
 use scaledb_sql::Session;
+use std::time::Duration;
 
 /// The lines of a plan that say where something is.
 fn sites(session: &mut Session<Cluster>, sql: &str) -> Vec<String> {
@@ -135,6 +136,53 @@ fn rows_at_other_nodes_are_read_many_at_a_time() {
         assert!(waits < ROWS / 12, "{sql:.40}: {waits} waits");
     }
     assert!(sites(&mut c, "select sum(n) from t where k >= 0")[0].contains("all 6"));
+}
+
+#[test]
+fn rows_that_a_statement_has_found_are_not_read_again_to_be_written() {
+    const ROWS: u64 = 1_200;
+    let three = Three::start();
+    let [mut a, _, mut c] = three.sessions();
+    ok(&mut a, "create table t (id int primary key, k int, n int); create index on t (k)");
+    ok(&mut a, &format!("insert into t select i, i % 7, 1 from generate_series(1, {ROWS}) i"));
+    let member = three.cluster.members().nth(2).expect("three members").clone();
+    for sql in [
+        "update t set n = n + 1",
+        "update t set n = n + 1, k = k + 7 where k >= 0",
+        "begin; update t set n = n - 1; update t set n = n + 1; commit",
+        "delete from t where n = 3",
+    ] {
+        let before = member.numbers().waits;
+        ok(&mut c, sql);
+        let waits = member.numbers().waits - before;
+        assert!(waits < ROWS / 12, "{sql}: {waits} waits");
+    }
+    assert_eq!(text(&mut a, "select count(*) from t"), "0");
+}
+
+#[test]
+fn what_was_found_before_a_wait_for_a_lock_is_read_again() {
+    let three = Three::start();
+    let [mut a, _, mut c] = three.sessions();
+    ok(
+        &mut a,
+        "create table t (id int primary key, n int); insert into t select i, 0 from generate_series(1, 30) i",
+    );
+    for round in 1..4 {
+        ok(&mut a, "begin; select * from t for update; update t set n = n + 1");
+        let waits = scaledb_sync::thread::spawn(move || {
+            ok(&mut c, "update t set n = n + 10");
+            ok(&mut c, "begin; select * from t for update; update t set n = n + 100; commit");
+            c
+        });
+        scaledb_sync::thread::sleep(Duration::from_millis(30));
+        ok(&mut a, "commit");
+        c = waits.join().expect("it ends");
+        assert_eq!(
+            text(&mut a, "select count(*), min(n), max(n) from t"),
+            format!("30|{0}|{0}", round * 111)
+        );
+    }
 }
 
 #[test]

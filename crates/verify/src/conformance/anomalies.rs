@@ -8,9 +8,10 @@ use crate::conformance::Subject;
 use crate::conformance::basics::{WorkerOf, for_each_kind, key, row, stage, table};
 use crate::history::{Change, Stage, assert_conflict};
 use scaledb_base::{Error, Result};
-use scaledb_engine::{Engine, SerializationPoint, TxnKind, Worker};
-use scaledb_row::{Datum, Projection};
+use scaledb_engine::{Engine, Order, Range, SerializationPoint, TxnKind, Worker};
+use scaledb_row::{Datum, Projection, RowMut};
 use scaledb_sync::thread;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 type Db<S> = Stage<<S as Subject>::Engine>;
@@ -403,6 +404,47 @@ pub fn what_a_rolled_back_write_has_seen_stays_read<S: Subject>() {
         assert_conflict(&mut other);
         assert_conflict(&mut third);
     });
+}
+
+/// What an engine knows of a row that was found is not what is there, if the transaction does not depend on it.
+pub fn a_row_whose_read_was_forgotten_is_read_again_to_be_written<S: Subject>() {
+    for &kind in S::DIFFERENCES.tables_of_steps {
+        for scans in [false, true] {
+            let (db, t) = table::<S>(kind);
+            let (all, n) = (Projection::all(&t.schema), Projection::new(&t.schema, [2]));
+            let (mut writer, mut other) = (db.worker().unwrap(), db.worker().unwrap());
+            other.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(&t, 1, "a", 0)).map(|_| ())).unwrap();
+            let add = |row: &mut RowMut<'_>, more: i64| {
+                let now = row.view().i64(2);
+                row.set(&t.schema, 2, Datum::Int8(now + more))
+            };
+            writer.begin(TxnKind::ReadWrite).unwrap();
+            let mark = writer.read_mark();
+            let mut found = None;
+            if scans {
+                let scanned = writer.scan(t.id, Range::ALL, Order::Forward, &all, |row, _, _| {
+                    found = Some(row);
+                    ControlFlow::Continue(())
+                });
+                scanned.unwrap();
+            } else {
+                found = writer.get(t.id, &key(1), &all, |row, _| row).unwrap();
+            }
+            writer.forget_reads(mark);
+            let added = other.run(TxnKind::ReadWrite, |w| w.update(t.id, &key(1), &n, |row| add(row, 10)));
+            assert!(added.unwrap().is_some());
+            let written = writer.update_at(t.id, found.unwrap(), &n, |row| add(row, 1));
+            let sum = match written.and_then(|row| writer.commit().map(|_| row)) {
+                Ok(row) => row.map(|()| 11),
+                Err(error) => {
+                    assert!(error.is_conflict(), "{error:?}");
+                    Some(10)
+                }
+            };
+            let now = other.run(TxnKind::ReadOnly, |w| w.get(t.id, &key(1), &all, |_, row| row.i64(2)));
+            assert_eq!(now.unwrap(), sum);
+        }
+    }
 }
 
 /// A key whose record is kept by a snapshot is inserted, deleted, and rolled back.

@@ -87,6 +87,7 @@ macro_rules! conformance {
             unique_keys_are_unique
             snapshots_neither_wait_nor_conflict
             what_a_rolled_back_write_has_seen_stays_read
+            a_row_whose_read_was_forgotten_is_read_again_to_be_written
             insert_and_delete_where_a_deleted_row_awaits_its_clean_up
             a_statement_that_failed_has_read_what_it_found_free
             a_duplicate_that_follows_from_a_stale_read_is_a_conflict

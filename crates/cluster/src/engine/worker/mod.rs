@@ -215,7 +215,7 @@ impl Worker for ClusterWorker {
             id,
             serial,
             kind,
-            own: Own::default(),
+            own: Own::new(kind != TxnKind::ReadWrite),
             tables: Vec::new(),
             marks: Vec::new(),
             has_looked: false,
@@ -283,7 +283,7 @@ impl Worker for ClusterWorker {
         self.walk(place.space(), range, order, |worker, key, value| {
             worker.decode(&place.table, &key.bytes, &value)?;
             let running = worker.running()?;
-            let row = running.own.name_found(running.serial, place.table.info.id, &key);
+            let row = running.own.name_found(running.serial, place.table.info.id, &key, &value);
             Ok(f(row, &key.bytes, RowRef::new(layout, &worker.words)))
         })
     }
@@ -333,7 +333,8 @@ impl Worker for ClusterWorker {
     ) -> Result<Option<R>> {
         let table = self.writable(table)?;
         let key = table.space.key(key, self.shared.partitions);
-        self.change(&table, &key, cols, f)
+        let value = self.read(&key)?;
+        self.change(&table, &key, value, cols, f)
     }
 
     fn update_at<R>(
@@ -345,19 +346,22 @@ impl Worker for ClusterWorker {
     ) -> Result<Option<R>> {
         let table = self.writable(table)?;
         let (_, key) = self.named(table.info.id, row)?;
-        self.change(&table, &key, cols, f)
+        let value = self.read_named(row, &key)?;
+        self.change(&table, &key, value, cols, f)
     }
 
     fn delete(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
         let table = self.writable(table)?;
         let key = table.space.key(key, self.shared.partitions);
-        self.remove(&table, &key)
+        let value = self.read(&key)?;
+        self.remove(&table, &key, value)
     }
 
     fn delete_at(&mut self, table: TableId, row: RowId) -> Result<bool> {
         let table = self.writable(table)?;
         let (_, key) = self.named(table.info.id, row)?;
-        self.remove(&table, &key)
+        let value = self.read_named(row, &key)?;
+        self.remove(&table, &key, value)
     }
 
     fn check_so_far(&mut self) -> Result<()> {
@@ -391,6 +395,7 @@ impl Worker for ClusterWorker {
 
     fn forget_reads(&mut self, mark: ReadMark) {
         let Some(running) = &mut self.txn else { return };
+        running.own.forget_found();
         // a definition is read again when it is used again
         running.tables.truncate(mark.0[1]);
         // nothing has been written since, or it would not be forgotten

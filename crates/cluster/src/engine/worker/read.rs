@@ -267,7 +267,7 @@ impl ClusterWorker {
         let Some(value) = self.read(key)? else { return Ok(None) };
         self.decode(table, &key.bytes, &value)?;
         let running = self.running()?;
-        Ok(Some(running.own.name_found(running.serial, table.info.id, key)))
+        Ok(Some(running.own.name_found(running.serial, table.info.id, key, &value)))
     }
 
     /// The row that an index entry stands for.
@@ -281,6 +281,14 @@ impl ClusterWorker {
         match self.row(&place.table, &key)? {
             Some(row) => Ok(row),
             None => Err(self.torn(place.space().id, &entry.bytes)),
+        }
+    }
+
+    /// What is under the key of a row that this transaction has found or inserted: as it was read then, or written.
+    pub(super) fn read_named(&mut self, row: RowId, key: &Key) -> Result<Option<Value>> {
+        match self.running()?.own.value(row, key) {
+            Some(value) => Ok(Some(value)),
+            None => self.read(key),
         }
     }
 

@@ -89,15 +89,16 @@ impl ClusterWorker {
         Value(bytes.into())
     }
 
-    /// Changes the row under a key of the table.
+    /// Changes the row under a key of the table, where the transaction has read a value.
     pub(super) fn change<R>(
         &mut self,
         table: &Arc<ClusterTable>,
         key: &Key,
+        value: Option<Value>,
         cols: &Projection,
         f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
     ) -> Result<Option<R>> {
-        let Some(value) = self.read(key)? else { return Ok(None) };
+        let Some(value) = value else { return Ok(None) };
         self.decode(table, &key.bytes, &value)?;
         let schema = &table.info.schema;
         let old = self.words.clone();
@@ -123,8 +124,14 @@ impl ClusterWorker {
         Ok(Some(result))
     }
 
-    pub(super) fn remove(&mut self, table: &Arc<ClusterTable>, key: &Key) -> Result<bool> {
-        let Some(value) = self.read(key)? else { return Ok(false) };
+    /// Removes the row under a key of the table, where the transaction has read a value.
+    pub(super) fn remove(
+        &mut self,
+        table: &Arc<ClusterTable>,
+        key: &Key,
+        value: Option<Value>,
+    ) -> Result<bool> {
+        let Some(value) = value else { return Ok(false) };
         self.decode(table, &key.bytes, &value)?;
         let words = std::mem::take(&mut self.words);
         let entries = self.entries(table, &key.bytes, &words);
