@@ -43,8 +43,8 @@ impl Binder<'_> {
                     if is_named(to) && !text.starts_with(|c: char| c.is_ascii_digit()) {
                         return self.session_cast(Typed::constant(Value::Text(text), Type::TEXT), to);
                     }
-                    // the fields of an interval's type say what a number without a unit is
-                    let modified = !explicit || to.base == Base::Interval;
+                    // the fields of an interval's type say what a number without a unit is; not in arrays
+                    let modified = if to.base == Base::Interval { !to.array } else { !explicit };
                     let read_as = if modified { to } else { to.plain() };
                     let value = Value::parse(&text, read_as, self.env).map_err(|error| {
                         // it may be one but for its length, which PostgreSQL finds when it is stored
@@ -56,6 +56,8 @@ impl Binder<'_> {
                     return Ok(Typed::constant(value, to));
                 }
                 Expr::Param(number) => {
+                    // a literal in its place would be read by the fields of the type, a client's value is not
+                    self.wants_values |= to.base == Base::Interval && !to.array && to.typmod != -1;
                     let plain = if to.base == Base::Unknown { Type::TEXT } else { to.plain() };
                     let ty = match to.base {
                         Base::Unknown => *self.params[number].get_or_insert(plain),
