@@ -31,10 +31,12 @@ pub struct Sql<E: Engine> {
     database: Database<E>,
     /// What SHOW says of the server.
     facts: Vec<(&'static str, String)>,
-    /// What sessions begin with.
-    defaults: Vec<(&'static str, String)>,
     /// The users without a role who may do everything; all such, if the configuration does not say it.
     superusers: Mutex<Option<Vec<String>>>,
+}
+
+fn on(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
 }
 
 impl<E: Engine> Sql<E> {
@@ -43,23 +45,15 @@ impl<E: Engine> Sql<E> {
         // what CREATE ROLE keeps of a password is what the protocol checks
         database
             .set_password_hash(|password| Verifier::of(password).ok().map(|verifier| verifier.to_string()));
-        Self { database, facts: Vec::new(), defaults: Vec::new(), superusers: Mutex::new(None) }
+        Self { database, facts: Vec::new(), superusers: Mutex::new(None) }
     }
 
     /// The same, with what SHOW says of a server that has this configuration.
     #[must_use]
     pub fn of_server(mut self, config: &Config) -> Self {
         self.database.set_name(&config.database);
-        let on = |on: bool| if on { "on" } else { "off" }.to_owned();
-        self.facts = vec![
-            ("max_connections", config.max_connections.to_string()),
-            ("ssl", on(config.tls.is_some())),
-            // without a directory there is nothing that a commit could be durable in
-            ("fsync", on(config.data.is_some())),
-        ];
-        self.facts.push(("log_connections", on(config.log_connections)));
-        self.facts.push(("log_disconnections", on(config.log_disconnections)));
-        self.defaults = vec![("track_statements", on(config.track_statements))];
+        // without a directory there is nothing that a commit could be durable in
+        self.facts = vec![("fsync", on(config.data.is_some()))];
         self.preset(config);
         self
     }
@@ -102,6 +96,11 @@ impl<E: Engine> Sql<E> {
     fn preset(&self, config: &Config) {
         self.superusers.lock().clone_from(&config.superusers);
         let settings = [
+            ("max_connections", config.max_connections.to_string()),
+            ("ssl", on(config.tls.is_some())),
+            ("log_connections", on(config.log_connections)),
+            ("log_disconnections", on(config.log_disconnections)),
+            ("track_statements", on(config.track_statements)),
             ("log_statement", config.log_statement.name().to_owned()),
             ("log_min_duration_statement", config.log_min_duration_statement.max(-1).to_string()),
         ];
@@ -121,9 +120,6 @@ where
         let mut session = self.database.session_in(&startup.user, &name).map_err(report)?;
         for (name, value) in &self.facts {
             session.tell(name, value).map_err(report)?;
-        }
-        for (name, value) in &self.defaults {
-            session.set_initial(name, value).map_err(report)?;
         }
         for (name, value) in timeouts.settings() {
             session.set_initial(name, &value).map_err(report)?;

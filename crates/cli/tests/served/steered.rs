@@ -91,6 +91,29 @@ fn sessions_cancel_and_end_others() {
 }
 
 #[test]
+fn what_the_configuration_says_now_is_shown() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("scaledb.toml");
+    std::fs::write(&path, "max_connections = 7\nlog_connections = false\n").expect("a configuration");
+    let server = Server::of_file(&path);
+    let mut boss = login(&server, "ann").expect("let in");
+    let mut other = login(&server, "ann").expect("let in");
+    let shown = |client: &mut Client| {
+        ["max_connections", "log_connections"].map(|name| -> String {
+            client.query_one(&format!("show {name}"), &[]).expect(name).get(0)
+        })
+    };
+    assert_eq!(shown(&mut boss), ["7", "off"]);
+    std::fs::write(&path, "max_connections = 5\nlog_connections = true\n").expect("a configuration");
+    let reloaded: bool = boss.query_one("select pg_reload_conf()", &[]).expect("an answer").get(0);
+    assert!(reloaded);
+    // in sessions that there are, and in new ones
+    for client in [&mut boss, &mut other, &mut login(&server, "ann").expect("let in")] {
+        assert_eq!(shown(client), ["5", "on"]);
+    }
+}
+
+#[test]
 fn the_state_of_the_server_is_told() {
     let server = Server::configured("max_connections = 7\n");
     let mut client = login(&server, "ann").expect("let in");

@@ -219,9 +219,12 @@ impl Settings {
     /// something else.
     ///
     /// # Errors
-    /// As [`Settings::set`].
+    /// As [`Settings::set`], but for what no session can set.
     pub(crate) fn preset(&mut self, name: &str, value: &str) -> Result<()> {
-        let value = settable(name)?.map_or(Ok(value.to_owned()), |known| self.kept(known, value))?;
+        let value = match find(name) {
+            Some(known) if known.takes == Takes::Nothing => value.to_owned(),
+            _ => settable(name)?.map_or(Ok(value.to_owned()), |known| self.kept(known, value))?,
+        };
         let before = self.initial.insert(name.to_owned(), value.clone());
         // what a rollback or the end of SET LOCAL goes back to
         for undo in self.undo.iter_mut().filter(|undo| undo.name == name && undo.before == before) {
