@@ -103,7 +103,7 @@ bench-compare: setup ## The structures beside those of other crates
 	cd bench/compare && CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/compare" $(CARGO) run --release --locked
 
 .PHONY: test
-test: tidy test-unit test-peers test-occult test-clients test-mutations test-crash test-examples test-loom test-shuttle test-sim test-miri ## Every test
+test: tidy test-unit test-peers test-occult test-clients test-mutations test-crash test-examples test-loom test-shuttle test-sim test-miri ## Every test but the long ones: test-cluster, soak-cluster
 	@echo "make test: all passed"
 
 .PHONY: tidy
@@ -117,6 +117,12 @@ test-unit: setup postgresql etcd ## Unit, integration and documentation tests
 .PHONY: test-cluster
 test-cluster: setup etcd ## Clusters of real processes, each kind of failure again and again; ROUNDS=5
 	SCALEDB_CLUSTER_ROUNDS="$${ROUNDS:-5}" $(CARGO) test --release --locked -p scaledb-cli --test cluster
+
+CLUSTERS ?= 100000
+.PHONY: soak-cluster
+soak-cluster: setup ## Simulated clusters for hours, each history replayed; CLUSTERS=100000 FIRST=1
+	SCALEDB_CLUSTERS="$(CLUSTERS)" SCALEDB_FIRST="$${FIRST:-1}" \
+		$(CARGO) test --release --locked -p scaledb-verify --test scar_simulated -- --nocapture
 
 .PHONY: postgresql
 postgresql: # random statements are compared with its answers; without it, with each other's only

@@ -114,6 +114,9 @@ fn what_makes_no_sense_is_refused() {
         &mut a,
         "create table t (a int, b int, primary key (a, b)) with (fillfactor = 70, partition_by = 'b, a')",
     );
+    for parameter in ["replicate = 'everywhere'", "partition_by = 'a'"] {
+        assert_eq!(code(&mut a, &format!("alter table t set ({parameter})")), "0A000", "{parameter}");
+    }
     ok(&mut a, "create table u with (replicate = 'everywhere') as select 1 as one");
     assert_eq!(one(&mut a, "select * from u"), "Partition: 0, read at this node's replica");
 }

@@ -36,7 +36,7 @@ const OF_CLEANING: [&str; 3] = ["autovacuum_", "log_autovacuum_", "toast."];
 /// Whether names are those of storage parameters, or among some others.
 ///
 /// # Errors
-/// 22023.
+/// 22023; 0A000 for where rows of a table are, which its CREATE says.
 pub(super) fn check_parameters(others: &[&str], names: &[String]) -> Result<()> {
     let known = |name: &str| match others {
         [] => OF_FILES.contains(&name) || OF_CLEANING.iter().any(|of| name.starts_with(of)),
@@ -44,6 +44,10 @@ pub(super) fn check_parameters(others: &[&str], names: &[String]) -> Result<()> 
     };
     for parameter in names {
         let name = name_of(parameter);
+        if others.is_empty() && matches!(name, PARTITION_BY | REPLICATE) {
+            let what = format!("{name} of a table or an index that is there cannot be changed");
+            return Err(SqlError::unsupported(what).hint("Make another one, and copy the rows."));
+        }
         if !known(name) {
             return Err(unrecognized(name));
         }
