@@ -82,6 +82,10 @@ impl<E: Engine> Engine for Arc<E> {
         (**self).memory()
     }
 
+    fn loosen(&self) {
+        (**self).loosen();
+    }
+
     fn reclamation(&self) -> Reclamation {
         (**self).reclamation()
     }

@@ -232,6 +232,10 @@ impl<P: Protocol> Engine for Instance<P> {
         Memory { bytes: domain.used(), budget: domain.budget() }
     }
 
+    fn loosen(&self) {
+        self.shared.core().domain.loosen();
+    }
+
     fn reclamation(&self) -> Reclamation {
         let domain = &self.shared.core().domain;
         Reclamation {

@@ -11,12 +11,14 @@
 //! 1 = half of the budget, or work_mem if that is more
 //! ```
 
-use scaledb_sync::atomic::{AtomicUsize, Ordering};
+use scaledb_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 
 /// What a run takes from the budget at once.
 const STEP: usize = 256 << 10;
+/// What is freed at once and is worth giving back to the system.
+const LOOSE: usize = 16 << 20;
 /// What the statements of a database may use together, unless it is told otherwise: an eighth of what the machine or
 /// its control group has, because rows, indexes and transactions take up to eight tenths; 4 GiB at most.
 pub fn default_query_memory() -> usize {
@@ -29,11 +31,17 @@ pub fn default_query_memory() -> usize {
 pub(crate) struct Budget {
     used: AtomicUsize,
     limit: AtomicUsize,
+    /// Much was freed at once, which the system's allocator keeps.
+    is_loose: AtomicBool,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { used: AtomicUsize::new(0), limit: AtomicUsize::new(default_query_memory()) }
+        Self {
+            used: AtomicUsize::new(0),
+            limit: AtomicUsize::new(default_query_memory()),
+            is_loose: AtomicBool::new(false),
+        }
     }
 }
 
@@ -79,6 +87,16 @@ impl Budget {
 
     fn give(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed); // a count: the memory itself is the allocator's
+        if bytes >= LOOSE {
+            self.is_loose.store(true, Ordering::Relaxed); // a hint
+        }
+    }
+
+    /// Whether much was freed at once since this was asked for the last time.
+    #[inline]
+    pub(crate) fn was_loosened(&self) -> bool {
+        // a hint, seldom written
+        self.is_loose.load(Ordering::Relaxed) && self.is_loose.swap(false, Ordering::Relaxed)
     }
 }
 

@@ -99,9 +99,8 @@ fn what_the_configuration_says_now_is_shown() {
     let mut boss = login(&server, "ann").expect("let in");
     let mut other = login(&server, "ann").expect("let in");
     let shown = |client: &mut Client| {
-        ["max_connections", "log_connections"].map(|name| -> String {
-            client.query_one(&format!("show {name}"), &[]).expect(name).get(0)
-        })
+        ["max_connections", "log_connections"]
+            .map(|name| -> String { client.query_one(&format!("show {name}"), &[]).expect(name).get(0) })
     };
     assert_eq!(shown(&mut boss), ["7", "off"]);
     std::fs::write(&path, "max_connections = 5\nlog_connections = true\n").expect("a configuration");

@@ -1,7 +1,7 @@
 //! A worker's access to a domain: when it looks at shared memory, the blocks that it allocates, and those that it has
 //! retired.
 
-use super::{Domain, IDLE, Orphan, Retired, STAMP};
+use super::{Domain, IDLE, LEFT, Orphan, Retired, STAMP};
 use crate::arena::{Arena, block_bytes};
 use crate::purpose::Purpose;
 use scaledb_base::{Result, WorkerId};
@@ -155,6 +155,18 @@ impl Local {
         if self.fresh >= STAMP {
             self.stamp();
         }
+        if bytes >= LEFT {
+            self.leave_limbo();
+        }
+    }
+
+    /// Leaves what was retired to whoever trims the domain next: this worker may rest for a long time.
+    #[cold]
+    fn leave_limbo(&mut self) {
+        self.stamp();
+        let waiting = std::mem::take(&mut self.waiting);
+        self.domain.left.lock().take_over(&mut self.limbo, waiting);
+        self.publish_waiting();
     }
 
     fn stamp(&mut self) {
@@ -207,8 +219,11 @@ impl Local {
     #[cold]
     pub fn give_back(&mut self) {
         self.collect();
+        if !self.limbo.is_empty() {
+            self.leave_limbo();
+        }
         self.share();
-        self.domain.heap_is_loose.store(true, Ordering::Relaxed); // a hint
+        self.domain.loosen();
     }
 
     /// Retired blocks that wait for their readers.

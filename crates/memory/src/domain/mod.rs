@@ -26,6 +26,10 @@ pub const IDLE: u64 = u64::MAX;
 /// Retired blocks are stamped with the time in groups of this size: one clock read each.
 const STAMP: usize = if scaledb_sync::MODEL { 1 } else { 64 };
 
+/// A worker leaves larger blocks that it retires to others, with all that it has retired: one that rests collects nothing.
+/// (Not in models, where each lock multiplies the interleavings.)
+const LEFT: usize = if scaledb_sync::MODEL { usize::MAX } else { 64 << 10 };
+
 /// Free memory below this is not looked through to give some of it back to the system.
 const TRIMMED: usize = 16 << 20;
 /// Runs that were left as a whole need no looking through: so many may make free chunks.
@@ -53,6 +57,8 @@ pub struct Domain {
     large: Mutex<HashMap<usize, usize>>,
     /// What workers that are gone left: the next worker takes it over.
     orphans: Mutex<Vec<Orphan>>,
+    /// What workers have left that are there, and what it becomes.
+    left: Mutex<Orphan>,
     exchange: Exchange,
     /// What is taken beyond the limit of growth.
     reserved: Mutex<Arena>,
@@ -72,9 +78,35 @@ struct Slot {
 
 struct Orphan {
     arena: Arena,
+    /// In order of time, or nearly so: then some wait longer than they need.
     limbo: VecDeque<Retired>,
     /// Bytes in `limbo`.
     waiting: u64,
+}
+
+impl Orphan {
+    fn new() -> Self {
+        Self { arena: Arena::new(), limbo: VecDeque::new(), waiting: 0 }
+    }
+
+    /// Takes over what a worker has retired, all of it stamped.
+    fn take_over(&mut self, limbo: &mut VecDeque<Retired>, waiting: u64) {
+        debug_assert!(limbo.iter().all(|retired| retired.at != IDLE), "stamped");
+        self.limbo.append(limbo);
+        self.waiting += waiting;
+    }
+
+    /// Makes free memory, for all, of what nobody can see any more.
+    fn collect(&mut self, domain: &Domain) {
+        let horizon = domain.horizon();
+        while let Some(retired) = self.limbo.pop_front_if(|retired| retired.at < horizon) {
+            self.waiting -= retired.bytes as u64;
+            // SAFETY: `retire`'s contract, and every active worker began after it was unlinked.
+            unsafe { self.arena.free(domain, retired.block, retired.bytes) };
+        }
+        debug_assert!(!self.limbo.is_empty() || self.waiting == 0, "all bytes are of blocks in limbo");
+        self.arena.leave_all(domain);
+    }
 }
 
 struct Retired {
@@ -106,6 +138,7 @@ impl Domain {
             ready: Mutex::new(Vec::new()),
             large: Mutex::new(HashMap::new()),
             orphans: Mutex::new(Vec::new()),
+            left: Mutex::new(Orphan::new()),
             exchange: Exchange::new(),
             reserved: Mutex::new(Arena::new()),
             private: PrivateBudget::new(budget),
@@ -131,11 +164,7 @@ impl Domain {
             // the winner owns the slot until it is dropped; pairs with the Release store there
             if slot.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                 let orphan = self.orphans.lock().pop();
-                let Orphan { arena, limbo, waiting } = orphan.unwrap_or_else(|| Orphan {
-                    arena: Arena::new(),
-                    limbo: VecDeque::new(),
-                    waiting: 0,
-                });
+                let Orphan { arena, limbo, waiting } = orphan.unwrap_or_else(Orphan::new);
                 // before the worker does anything; pairs with the load in `workers`
                 self.workers.fetch_max(id as u64 + 1, Ordering::SeqCst);
                 let id = WorkerId(id as u8);
@@ -212,6 +241,7 @@ impl Domain {
     /// of each worker are not among them.
     pub fn waiting_bytes(&self) -> u64 {
         let left: u64 = self.orphans.lock().iter().map(|orphan| orphan.waiting).sum();
+        let left = left + self.left.lock().waiting;
         let waiting = self.slots[..self.workers()].iter().map(|slot| slot.waiting.load(Ordering::Relaxed)); // a statistic
         left + waiting.sum::<u64>()
     }
@@ -269,6 +299,7 @@ impl Domain {
     /// Gives free memory back to the system, if much was freed lately.
     pub fn trim(&self) {
         self.collect_orphans();
+        self.collect_left();
         let fresh = self.exchange.fresh();
         if fresh >= TRIMMED && fresh as u64 >= self.used() / 16 {
             self.exchange.gather(TRIMMED);
@@ -280,6 +311,11 @@ impl Domain {
         if self.heap_is_loose.swap(false, Ordering::Relaxed) {
             trim_heap();
         }
+    }
+
+    /// The next [`Domain::trim`] has the system's allocator give back what it keeps.
+    pub fn loosen(&self) {
+        self.heap_is_loose.store(true, Ordering::Relaxed); // a hint
     }
 
     /// What deletes took from the reserve comes back out of what they freed, before rows take it.
@@ -309,6 +345,7 @@ impl Domain {
     #[cold]
     fn gather(&self, bytes: usize) {
         self.leave_orphans();
+        self.collect_left();
         self.exchange.gather(self.worth());
         if bytes > LARGE || self.used() > self.limit(Purpose::Growth) {
             self.give_back();
@@ -318,17 +355,15 @@ impl Domain {
     /// What workers that are gone had retired: the next worker, which would collect it, may be long in coming.
     fn collect_orphans(&self) {
         for orphan in self.orphans.lock().iter_mut().filter(|orphan| !orphan.limbo.is_empty()) {
-            let horizon = self.horizon();
-            while let Some(retired) = orphan.limbo.pop_front_if(|retired| retired.at < horizon) {
-                orphan.waiting -= retired.bytes as u64;
-                // SAFETY: `retire`'s contract, and every active worker began after it was unlinked.
-                unsafe { orphan.arena.free(self, retired.block, retired.bytes) };
-            }
-            debug_assert!(
-                !orphan.limbo.is_empty() || orphan.waiting == 0,
-                "all bytes are of blocks in limbo"
-            );
-            orphan.arena.leave_all(self);
+            orphan.collect(self);
+        }
+    }
+
+    /// What workers have left that are there.
+    fn collect_left(&self) {
+        let mut left = self.left.lock();
+        if !left.limbo.is_empty() {
+            left.collect(self);
         }
     }
 
@@ -472,6 +507,34 @@ mod tests {
         reader.exit();
         domain.collect_orphans();
         assert_eq!(left(), 0);
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn what_a_worker_has_retired_that_rests_goes_without_it() {
+        let domain = domain(u64::MAX);
+        let (mut reader, mut writer) = (domain.register().unwrap(), domain.register().unwrap());
+        let retired = |writer: &mut Local, bytes| {
+            let block = writer.alloc(bytes).unwrap();
+            // SAFETY: allocated above, reachable from nowhere.
+            unsafe { writer.retire(block, bytes) };
+            bytes as u64
+        };
+        reader.enter();
+        // large blocks go at once, with what was retired before
+        let mut waiting = retired(&mut writer, 100) + retired(&mut writer, LEFT);
+        assert_eq!((writer.limbo(), domain.waiting_bytes()), (0, waiting));
+        // others when the worker says that it may rest
+        waiting += retired(&mut writer, 200);
+        assert_eq!(writer.limbo(), 1);
+        writer.give_back();
+        assert_eq!((writer.limbo(), domain.waiting_bytes()), (0, waiting));
+        domain.trim();
+        assert_eq!(domain.waiting_bytes(), waiting, "the reader may see all of it");
+        reader.exit();
+        while domain.waiting_bytes() > 0 {
+            domain.trim();
+        }
     }
 
     #[test]

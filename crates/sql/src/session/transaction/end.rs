@@ -113,6 +113,9 @@ impl<E: Engine> Session<E> {
             self.activity.give();
             self.state.shared.workers.give(&self.place, worker);
         }
+        if self.state.shared.memory.was_loosened() {
+            self.state.shared.engine.loosen();
+        }
         self.refresh();
     }
 
