@@ -282,8 +282,8 @@ pub trait Engine: Send + Sync + 'static {
         Memory::default()
     }
 
-    /// Whoever uses the engine has freed much memory beside it, which the system's allocator keeps: have it give back to
-    /// the system what it can, soon.
+    /// Whoever uses the engine has freed much memory beside it, which the system's allocator keeps: have it give back
+    /// to the system what it can, soon.
     fn loosen(&self) {}
 
     /// What keeps memory from being used again. Looks at each worker.

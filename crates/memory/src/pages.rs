@@ -52,8 +52,8 @@ impl Drop for Chunk {
     }
 }
 
-/// A chunk's worth of memory, aligned to a chunk. From the system itself: the allocator would keep what is given back to
-/// it among what is in use.
+/// A chunk's worth of memory, aligned to a chunk. From the system itself: the allocator would keep what it is given
+/// back among what is in use.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn map() -> Option<NonNull<u8>> {
     let map = |bytes: usize| {

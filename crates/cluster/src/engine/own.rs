@@ -1,5 +1,5 @@
-//! What a transaction has written, and how a savepoint takes it back. Nobody else sees it before the commit. And what it
-//! has found: a row that is written under its name was read when it got the name, and is not asked for again.
+//! What a transaction has written, and how a savepoint takes it back. Nobody else sees it before the commit. And what
+//! it has found: a row that is written under its name was read when it got the name, and is not asked for again.
 
 use crate::rows::{Key, Value};
 use scaledb_base::{Error, Result, TableId};

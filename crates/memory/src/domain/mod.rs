@@ -26,8 +26,8 @@ pub const IDLE: u64 = u64::MAX;
 /// Retired blocks are stamped with the time in groups of this size: one clock read each.
 const STAMP: usize = if scaledb_sync::MODEL { 1 } else { 64 };
 
-/// A worker leaves larger blocks that it retires to others, with all that it has retired: one that rests collects nothing.
-/// (Not in models, where each lock multiplies the interleavings.)
+/// A worker leaves larger blocks that it retires to others, with all that it has retired: one that rests collects
+/// nothing. (Not in models, where each lock multiplies the interleavings.)
 const LEFT: usize = if scaledb_sync::MODEL { usize::MAX } else { 64 << 10 };
 
 /// Free memory below this is not looked through to give some of it back to the system.

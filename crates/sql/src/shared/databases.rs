@@ -249,8 +249,8 @@ impl<E: Engine> Shared<E> {
         self.workers.give_spare(worker);
     }
 
-    /// Confirms that a catalog that is stored as this version is that of all nodes, for who tells a client outside of any
-    /// transaction what is not there, or is already.
+    /// Confirms that a catalog that is stored as this version is that of all nodes, for who tells a client outside of
+    /// any transaction what is not there, or is already.
     ///
     /// # Errors
     /// 40001: it is another by now, which the next statement finds. The engine's: this node does not hear the others.
