@@ -369,7 +369,12 @@ mod tests {
         };
         assert_eq!(GroupHeader::decode(&built(0, b"records"), seed, u64::MAX), None);
         let mut group = built(1, b"records");
-        let header = GroupHeader::decode(&group, seed, u64::MAX).unwrap();
+        let header = GroupHeader::decode(&group, seed, PAGE as u64).unwrap();
+        assert_eq!(
+            GroupHeader::decode(&group, seed, PAGE as u64 - 1),
+            None,
+            "it is longer than what is there"
+        );
         group[PAGE - 1] = 1;
         assert!(blocks(&header, seed, &group).is_err(), "padding is zero");
         // a block that fills its page, and behind it a page of zeros
@@ -380,6 +385,27 @@ mod tests {
         let longer = GroupHeader { length: 2 * PAGE as u64, ..header };
         longer.write(seed, &mut group);
         assert!(blocks(&longer, seed, &group).is_err());
+    }
+
+    #[test]
+    fn a_block_from_another_place_or_another_group_fails_its_checksum() {
+        const LEN: usize = BLOCK_HEADER + 100;
+        let seed = Seed::new(DatabaseId([1; 16]), 7);
+        let built = |number| {
+            let mut builder = GroupBuilder::default();
+            builder.clear();
+            (0..2).for_each(|n| builder.block(3, Timestamp::start_of(1), &[number as u8 + n; 100]));
+            builder.finish(seed, 1, number, Timestamp::start_of(2)).to_vec()
+        };
+        let (mine, other) = (built(1), built(8));
+        let header = GroupHeader::decode(&mine, seed, PAGE as u64).unwrap();
+        let block = |number: usize| GROUP_HEADER + number * LEN..GROUP_HEADER + (number + 1) * LEN;
+        for (from, number) in [(&mine, 1), (&other, 0)] {
+            let mut group = mine.clone();
+            assert!(blocks(&header, seed, &group).is_ok());
+            group[block(0)].copy_from_slice(&from[block(number)]);
+            assert!(blocks(&header, seed, &group).is_err(), "{number}");
+        }
     }
 
     proptest! {

@@ -61,6 +61,13 @@ mod tests {
         })
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_budget_is_more_than_half_of_the_memory() {
+        let memory = memory().expect("Linux says how much there is");
+        assert!((memory / 2..memory).contains(&default_budget()), "{} of {memory}", default_budget());
+    }
+
     const MEMINFO: (&str, &str) = ("/proc/meminfo", "MemTotal:        8000000 kB\nMemFree:         10 kB\n");
 
     #[test]
@@ -77,6 +84,8 @@ mod tests {
         let v1 = ("/proc/self/cgroup", "5:cpu:/a\n4:cpuset,memory:/docker/0123\n0::/\n");
         let container = ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "104857600\n");
         assert_eq!(found(&[MEMINFO, v1, container]), Some(104_857_600));
+        let of_others = ("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "4096\n");
+        assert_eq!(found(&[MEMINFO, v1, of_others]), Some(machine));
         let unlimited = ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
         assert_eq!(found(&[MEMINFO, v1, unlimited]), Some(machine));
         for broken in ["", "0", "0::", "x:y", "1:memory", ":::"] {

@@ -81,6 +81,7 @@ mod tests {
     fn a_name_says_what_it_was_made_from_and_nothing_else_does() {
         assert_eq!(Name::parse(&segment(0x1f)), Name::Segment(0x1f));
         assert_eq!(Name::parse(&checkpoint(7, 0xab)), Name::Checkpoint { id: 7, part: 0xab });
+        assert_eq!(["LOCK", "HOLD", "MANIFEST"].map(Name::parse), [Name::Lock, Name::Lock, Name::Manifest]);
         for name in [segment_in_preparation(3), spare(3), manifest_in_preparation()] {
             assert_eq!(Name::parse(&name), Name::Temporary);
         }

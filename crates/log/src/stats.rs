@@ -99,3 +99,24 @@ impl Counters {
 pub(crate) fn add(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed); // a statistic
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quantile(micros: &[u64], q: f64) -> u128 {
+        let counters = Counters::new();
+        micros.iter().for_each(|&micros| counters.synced(Duration::from_micros(micros)));
+        counters.read().sync_times.quantile(q).as_micros()
+    }
+
+    #[test]
+    fn a_quantile_is_the_end_of_the_bucket_that_it_lies_in() {
+        assert_eq!(quantile(&[], 0.5), 0);
+        for (q, expected) in [(0.0, 1), (0.25, 1), (0.26, 4), (0.75, 4), (0.76, 128), (1.0, 128)] {
+            assert_eq!(quantile(&[0, 3, 3, 100], q), expected, "{q}");
+        }
+        assert_eq!(quantile(&[100], 0.0), 128);
+        assert_eq!(quantile(&[u64::MAX], 1.0), 1 << 31);
+    }
+}

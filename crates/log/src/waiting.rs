@@ -114,3 +114,20 @@ impl Parking {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_whom_the_horizon_has_passed_are_answered_whoever_came_first() {
+        for order in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
+            let mut waiting = Waiting::default();
+            order.iter().for_each(|&ticks| waiting.push(Timestamp::start_of(ticks), Box::new(|_| ())));
+            for horizon in 2..5 {
+                assert_eq!(waiting.satisfied(Timestamp::start_of(horizon)).len(), 1, "{order:?} {horizon}");
+            }
+            assert!(waiting.is_empty());
+        }
+    }
+}

@@ -88,6 +88,8 @@ fn a_backup_waits_for_who_is_just_removing_files() {
     while scaledb_log::disk::Disk::lock(&copy, "LOCK").is_ok() {
         thread::yield_now();
     }
+    // most likely it asks by then
+    thread::sleep(std::time::Duration::from_millis(30));
     drop(held);
     assert!(at_work.join().unwrap().unwrap().check.is_sound());
     assert_eq!(recover(&copy).unwrap().stamps(), [ts]);

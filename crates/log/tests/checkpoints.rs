@@ -75,6 +75,23 @@ proptest! {
     }
 }
 
+/// A reader refuses a block that is far longer.
+#[test]
+fn a_block_is_written_when_it_has_a_quarter_of_a_mebibyte() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let begin = running.put_durable(10);
+    let rows = (0..100u32).map(|n| (1, n.to_be_bytes().to_vec(), vec![1], vec![7; 10_000])).collect();
+    write_checkpoint(&running, begin, &[rows]).unwrap();
+    let disk = disk.without_unsynced();
+    let checkpoint = DatabaseDir::open(disk.arc(), "test").unwrap().checkpoint().unwrap();
+    let (mut part, mut buffer, mut counts) = (checkpoint.part(0).unwrap(), Vec::new(), Vec::new());
+    while let Some(block) = part.next_block(&mut buffer).unwrap() {
+        counts.push(block.count());
+    }
+    assert_eq!(counts, [27, 27, 27, 19]);
+}
+
 fn some_rows(n: u64) -> Vec<Vec<Row>> {
     (0..2)
         .map(|part| (0..20).map(|i| (part, vec![i as u8; 5], vec![n, n + 1], vec![n as u8; 100])).collect())

@@ -59,6 +59,17 @@ fn a_commit_that_nobody_waits_for_is_written_within_the_interval() {
 }
 
 #[test]
+fn a_log_that_is_flushed_by_hand_makes_room_when_it_is_full() {
+    let disk = MemDisk::new();
+    let running = start_with(&disk, LogOptions { buffer_bytes: 1000, ..manual() }).unwrap().0;
+    let stamps: Vec<_> = (0..50).map(|_| running.put(0, 100)).collect();
+    let groups = running.log.stats().groups;
+    assert!((4..10).contains(&groups), "{groups}");
+    running.log.wait(stamps[49]).unwrap();
+    assert_eq!(recover(&disk.without_unsynced()).unwrap().stamps(), stamps);
+}
+
+#[test]
 fn answers_come_in_the_order_of_the_horizon_and_once() {
     let disk = MemDisk::new();
     let running = start(&disk);

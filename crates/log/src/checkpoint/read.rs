@@ -241,6 +241,23 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn a_block_has_as_many_rows_as_it_says() {
+        let mut bytes = vec![1, 0, 1, 1, 0, 0, 0];
+        bytes.extend_from_slice(&[0; 8]);
+        bytes.extend_from_slice(b"kr");
+        let bytes = bytes.repeat(2);
+        for count in 0..4 {
+            let place = BlockPlace { name: "part".to_owned(), offset: 64 };
+            let block = Block { table: TableId(1), count, bytes: &bytes, place };
+            assert_eq!(block.count(), count);
+            let rows: Vec<_> = block.rows().map(|row| row.is_ok()).collect();
+            let expected: &[bool] =
+                [&[false][..], &[true, false], &[true; 2], &[true, true, false]][count as usize];
+            assert_eq!(rows, expected);
+        }
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_rows_or_an_error(
