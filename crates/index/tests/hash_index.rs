@@ -100,6 +100,58 @@ fn the_map_test_splits() {
     assert!(agrees_with_a_map(&ops, crowded) >= 2);
 }
 
+/// Also of one that pauses, and goes on when there are more segments.
+#[test]
+fn a_walk_sees_every_entry_that_stays() {
+    let local = &mut active(&domain());
+    let index = HashIndex::new(local).unwrap();
+    let insert = |local: &mut Local, key| {
+        let inserted = index.insert(local, mix(key), value(key, 0), |v| key_of(v) == key);
+        assert_eq!(inserted.unwrap(), Inserted::New);
+    };
+    let keys = if cfg!(miri) { 2_000 } else { 40_000 };
+    (0..keys).for_each(|key| insert(local, key));
+    let mut more = keys..;
+    for news in [0, 200] {
+        let (mut seen, mut from, before) = (Vec::new(), Some(0), index.segments());
+        while let Some(start) = from {
+            from = index.walk(local, start, |v| seen.push(key_of(v)));
+            assert!(from.is_none_or(|next| next > start), "{from:?} after {start}");
+            more.by_ref().take(news).for_each(|key| insert(local, key));
+        }
+        if news == 0 {
+            assert_eq!(seen.len() as u64, keys, "each once");
+        } else {
+            assert!(index.segments() > before || cfg!(miri));
+        }
+        let seen: HashSet<u64> = seen.into_iter().collect();
+        assert!((0..keys).all(|key| seen.contains(&key)));
+    }
+}
+
+#[test]
+fn an_index_that_is_dropped_gives_its_memory_back() {
+    let domain = domain();
+    let local = &mut active(&domain);
+    let mut used = 0;
+    for round in 0..if cfg!(miri) { 4 } else { 100 } {
+        let index = HashIndex::new(local).unwrap();
+        for key in 0..2_000 {
+            let inserted = index.insert(local, crowded(key), value(key, 0), |v| key_of(v) == key);
+            assert_eq!(inserted.unwrap(), Inserted::New);
+        }
+        assert!(index.segments() > 1);
+        drop(index);
+        local.exit();
+        local.collect();
+        local.enter();
+        if round == 2 {
+            used = domain.used();
+        }
+    }
+    assert_eq!(domain.used(), used);
+}
+
 #[test]
 fn it_grows_and_stays_well_filled() {
     let local = &mut active(&domain());

@@ -40,11 +40,6 @@ impl LeafStamp {
     pub(super) fn new<const L: usize>(leaf: &Leaf<L>, version: u64, local: &Local) -> Self {
         Self { leaf: Address::of(leaf), version, activity: Activity::of(local) }
     }
-
-    /// Whether both are stamps of the same leaf, at whatever times.
-    pub fn same_leaf(&self, other: &Self) -> bool {
-        self.leaf == other.leaf
-    }
 }
 
 impl Address {

@@ -159,3 +159,55 @@ fn what_no_pin_needs_is_forgotten_by_the_next_change() {
     unsafe { tree.free_all(&mut local) };
     local.exit();
 }
+
+#[test]
+fn a_leaf_covers_the_keys_that_lead_to_it_and_no_others() {
+    let (domain, generation) = (domain(), generation());
+    let mut local = domain.register().unwrap();
+    let mut keys = Keys::default();
+    let values: Vec<u64> = (0..KEYS).map(|n| keys.make(&bytes(n))).collect();
+    local.enter();
+    let tree = Tiny::new(&mut local, generation).unwrap();
+    fill(&tree, &mut local, 0, &values);
+    let (mut read, mut other) = (LeafRead::new(), LeafRead::new());
+    for n in 0..KEYS {
+        tree.open_leaf(&local, Position::At(&bytes(n)), &mut read);
+        for key in (0..KEYS).map(bytes) {
+            tree.open_leaf(&local, Position::At(&key), &mut other);
+            assert_eq!(read.covers(&key), read.low() == other.low(), "{key:?}: {read:?}");
+        }
+    }
+    // SAFETY: nobody else has it.
+    unsafe { tree.free_all(&mut local) };
+    local.exit();
+}
+
+/// Nodes and fences that were taken out are used again.
+#[test]
+fn a_tree_that_grows_and_shrinks_takes_no_more_memory() {
+    let (domain, generation) = (domain(), generation());
+    let mut local = domain.register().unwrap();
+    let mut keys = Keys::default();
+    // with long fences
+    let values: Vec<u64> = (0..KEYS).map(|n| keys.make(&[&[7; 60][..], &bytes(n)].concat())).collect();
+    local.enter();
+    let tree = Tiny::new(&mut local, generation).unwrap();
+    let mut used = 0;
+    let (first, rounds) = if cfg!(miri) { (2, 4) } else { (200, 3_000) };
+    for round in 0..rounds {
+        fill(&tree, &mut local, 0, &values);
+        for &value in &values {
+            assert!(tree.remove(&mut local, 0, key_of(value), value));
+        }
+        local.exit();
+        local.collect();
+        local.enter();
+        if round == first {
+            used = domain.used();
+        }
+    }
+    assert_eq!(domain.used(), used);
+    // SAFETY: nobody else has it.
+    unsafe { tree.free_all(&mut local) };
+    local.exit();
+}

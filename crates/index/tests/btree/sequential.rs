@@ -220,6 +220,28 @@ proptest! {
     }
 }
 
+#[test]
+fn a_finger_of_another_tree_leads_nowhere() {
+    let (domain, generation) = (domain(), generation());
+    let mut local = domain.register().unwrap();
+    let mut keys = Keys::default();
+    let value = keys.make(b"key");
+    local.enter();
+    let tree = Tiny::new(&mut local, generation.clone()).unwrap();
+    let other = Tiny::new(&mut local, generation).unwrap();
+    // SAFETY: the key outlives the tree.
+    unsafe { tree.insert(&mut local, 0, value) }.unwrap();
+    let mut finger = Finger::default();
+    assert_eq!(tree.find(&local, b"key", &mut finger).value, Some(value));
+    assert_eq!(other.find(&local, b"key", &mut finger).value, None);
+    // SAFETY: nobody else has them.
+    unsafe {
+        tree.free_all(&mut local);
+        other.free_all(&mut local);
+    }
+    local.exit();
+}
+
 /// Nobody reads on in a leaf that has coalesced away: it would never change again.
 #[test]
 fn buried_leaves_are_left_alone() {
@@ -236,12 +258,13 @@ fn buried_leaves_are_left_alone() {
     let (mut read, mut finger) = (LeafRead::new(), Finger::default());
     tree.open_leaf(&local, Position::First, &mut read);
     let stamp = tree.find(&local, &[4], &mut finger).leaf;
+    assert!(tree.is_undisturbed(&local, stamp));
     for n in [4, 5, 6, 7, 1, 2, 3, 0] {
         assert!(tree.remove(&mut local, 0, &[n], values[n as usize]));
     }
     // SAFETY: as above.
     unsafe { tree.insert(&mut local, 0, values[4]) }.unwrap();
-    assert!(!tree.is_current(&local, stamp));
+    assert!(!tree.is_current(&local, stamp) && !tree.is_undisturbed(&local, stamp));
     assert_eq!(tree.find(&local, &[4], &mut finger).value, Some(values[4]));
     assert!(!tree.read_entries(&local, &mut read));
     assert!(tree.open_next(&local, &mut read));
@@ -251,9 +274,10 @@ fn buried_leaves_are_left_alone() {
 
     // nor with what was read in an earlier activity
     let found = tree.find(&local, &[4], &mut finger);
+    assert!(tree.is_undisturbed(&local, found.leaf));
     local.exit();
     local.enter();
-    assert!(!tree.is_current(&local, found.leaf));
+    assert!(!tree.is_current(&local, found.leaf) && !tree.is_undisturbed(&local, found.leaf));
     assert!(!tree.read_entries(&local, &mut read));
     assert_eq!(tree.find(&local, &[4], &mut finger).value, Some(values[4]));
     // SAFETY: nobody else has it.
