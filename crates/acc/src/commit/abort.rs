@@ -1,6 +1,6 @@
 //! A commit that fails takes back what it has done so far.
 
-use super::claim::make_obsolete;
+use super::claim::take_back;
 use crate::worker::Ctx;
 
 impl Ctx<'_> {
@@ -33,9 +33,8 @@ impl Ctx<'_> {
                 self.remove_from_tree(table, record);
             }
             table.remove_point(self.local, hash, record);
-            make_obsolete(record, table);
             // SAFETY: it has left the indexes and the list.
-            unsafe { record.retire(self.local) };
+            unsafe { take_back(self.local, table, record) };
         }
     }
 }

@@ -21,6 +21,7 @@ use scaledb_index::claims;
 use scaledb_index::hash::HashIndex;
 use scaledb_index::indexlet::{Indexlet, Inserted};
 use scaledb_kit::count;
+use scaledb_memory::Local;
 use scaledb_sync::hint::Backoff;
 
 /// An insert that is being put into the indexes.
@@ -98,10 +99,8 @@ impl Ctx<'_> {
                 Ok(Taken::Yes)
             }
             Ok(Claimed::Has(existing)) => {
-                // others may have found the placeholder in the indexlet for a moment
-                make_obsolete(placeholder, table);
                 // SAFETY: `claim` says that it is in no index.
-                unsafe { placeholder.retire(self.local) };
+                unsafe { take_back(self.local, table, placeholder) };
                 if let Taken::Gone = self.claim_absent(table, number, existing)? {
                     return Ok(Taken::Gone);
                 }
@@ -112,8 +111,8 @@ impl Ctx<'_> {
                 Ok(Taken::Yes)
             }
             Err(error) => {
-                // SAFETY: `claim` has taken it back from where it was.
-                unsafe { placeholder.retire(self.local) };
+                // SAFETY: `claim` has removed it from where it was.
+                unsafe { take_back(self.local, table, placeholder) };
                 Err(error)
             }
         }
@@ -152,9 +151,6 @@ impl Ctx<'_> {
         let claimed = self.insert_in_tree(insert);
         if !matches!(claimed, Ok(Claimed::New)) {
             hashed.remove(self.local, insert.hash, insert.placeholder.raw());
-        }
-        if claimed.is_err() {
-            make_obsolete(insert.placeholder, insert.table);
         }
         claimed
     }
@@ -219,7 +215,6 @@ impl Ctx<'_> {
         }
         self.txn.held[number].in_tree = false;
         self.remove_from_tree(table, placeholder);
-        make_obsolete(placeholder, table);
         let (kind, key) = (ConflictKind::WriteLocked, placeholder.key().into());
         Err(Conflict { kind, table: table.id, key, with: None }.into())
     }
@@ -300,9 +295,14 @@ unsafe fn has_key_of(placeholder: Record, raw: u64) -> bool {
     unsafe { RecordEntry::key(raw) == placeholder.key() }
 }
 
-/// Makes a placeholder obsolete: transactions that have found it look the key up again.
-pub(super) fn make_obsolete(placeholder: Record, table: &AccTable) {
+/// Gives a placeholder up. Transactions that have found it in an index, if only for a moment, look the key up again.
+///
+/// # Safety
+/// It has left the indexes, and is on no list.
+pub(super) unsafe fn take_back(local: &mut Local, table: &AccTable, placeholder: Record) {
     for group in table.existence.groups().iter() {
         placeholder.unlock(group, Word::PLACEHOLDER.obsolete());
     }
+    // SAFETY: the caller's promise.
+    unsafe { placeholder.retire(local) };
 }
