@@ -66,14 +66,13 @@ impl Ctx<'_> {
         self.txn.images.extend_from_slice(words);
         let image = start..self.txn.images.len();
         if let Some(number) = own {
-            let write = self.txn.writes.rewrite(number);
-            write.op = match write.op {
+            let op = match self.txn.writes[number].op {
                 Op::Delete => Op::Replace,
                 Op::Nothing => Op::Insert,
-                Op::Insert | Op::Update | Op::Replace => {
-                    return Err(Error::DuplicateKey { table: table.id, key: key.into() });
-                }
+                Op::Insert | Op::Update | Op::Replace => return self.refuse_duplicate(table, key),
             };
+            let write = self.txn.writes.rewrite(number);
+            write.op = op;
             write.image = image;
             write.loaded = ColumnSet::ALL;
             write.dirty = ColumnSet::ALL;
@@ -100,11 +99,7 @@ impl Ctx<'_> {
     /// Fails if the record is live, and adds that to the read_set.
     fn refuse_live(&mut self, table: &AccTable, record: Record) -> Result<()> {
         match self.read_record(table, record, &Projection::existence())? {
-            Ok(Some(_)) => {
-                // a duplicate that follows from a stale read is a conflict
-                self.check_so_far()?;
-                Err(Error::DuplicateKey { table: table.id, key: record.key().into() })
-            }
+            Ok(Some(_)) => self.refuse_duplicate(table, record.key()),
             Ok(None) => {
                 // absence is not added to the read_set: the commit checks it again under the lock
                 self.txn.reads.pop();
@@ -112,6 +107,13 @@ impl Ctx<'_> {
             }
             Err(()) => Ok(()),
         }
+    }
+
+    /// Fails with a duplicate, or with a conflict if what was read so far holds no more: it may follow from that.
+    #[cold]
+    fn refuse_duplicate<R>(&mut self, table: &AccTable, key: &[u8]) -> Result<R> {
+        self.check_so_far()?;
+        Err(Error::DuplicateKey { table: table.id, key: key.into() })
     }
 
     /// `update` of a row.

@@ -167,6 +167,30 @@ pub fn a_writer_that_began_before_does_not_change_what_was_scanned<S: Subject>()
     });
 }
 
+/// As above, of a key that was absent; and since it was looked for, its leaf has split so often that it knows only that
+/// it comes from more leaves than it can list.
+pub fn what_was_scanned_stays_scanned_however_often_its_leaf_has_split<S: Subject>() {
+    for &kind in S::DIFFERENCES.tables_that_split {
+        let db = stage::<S>(kind);
+        let mut writer = begun::<S>(&db);
+        db.insert(&mut writer, 1_000_000, 0, None).unwrap();
+        db.alone(|db, w| assert_eq!(db.scan(w, 0, 999_000, 2_000_000), [0; 0]));
+        for batch in 0..13 {
+            // between the keys of the upper half of the batch before: the leaf splits in its middle
+            let step = 4096 >> batch;
+            db.alone(|db, w| {
+                (0..64).for_each(|n| db.insert(w, 1_000_000 - (2 * n + 1) * step, 1, None).unwrap());
+            });
+        }
+        match writer.commit() {
+            Ok(_) => assert!(!orders_begins::<S>(&db), "the scan is behind it, and has not seen it"),
+            Err(error) => {
+                assert!(error.is_conflict() && (orders_begins::<S>(&db) || S::DIFFERENCES.refuses_more));
+            }
+        }
+    }
+}
+
 /// A reader that began before the writer: where begins decide, it comes before it, and sees what was there.
 pub fn a_reader_that_began_before<S: Subject>() {
     for &merge in merged_or_not::<S>() {
@@ -515,6 +539,20 @@ pub fn a_duplicate_that_follows_from_a_stale_read_is_a_conflict<S: Subject>() {
                 assert!(matches!(refused, Err(Error::DuplicateKey { .. })));
                 continue;
             }
+            assert!(matches!(&refused, Err(error) if error.is_conflict()), "{id}: {refused:?}");
+        }
+        // one that began before changes what was read; the duplicate is its row, or one of the transaction's own
+        for (id, twice) in [(15, false), (16, true)] {
+            let (mut b, mut a) = db.two();
+            assert!(db.get(&mut a, 0).is_some());
+            db.set(&mut b, 0, i64::from(id));
+            if twice {
+                db.insert(&mut a, id, 0, None).unwrap();
+            } else {
+                db.insert(&mut b, id, 0, None).unwrap();
+            }
+            b.commit().unwrap();
+            let refused = db.insert(&mut a, id, 0, None);
             assert!(matches!(&refused, Err(error) if error.is_conflict()), "{id}: {refused:?}");
         }
     });

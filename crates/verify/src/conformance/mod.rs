@@ -77,6 +77,7 @@ macro_rules! conformance {
             blind_insert_and_delete_of_one_key
             phantoms
             a_writer_that_began_before_does_not_change_what_was_scanned
+            what_was_scanned_stays_scanned_however_often_its_leaf_has_split
             a_reader_that_began_before
             inserts_beside_the_range_do_not_conflict
             the_read_only_anomaly
