@@ -70,8 +70,13 @@ impl AccShared {
         fence(Ordering::SeqCst); // pairs with the SeqCst store of the pin
         let bound = self.lanes[..workers]
             .iter()
-            // pairs with the Release in `end_flight`
-            .map(|lane| lane.flight_generation.load(Ordering::Acquire))
+            .map(|lane| {
+                // pairs with the Release in `end_flight`
+                let generation = lane.flight_generation.load(Ordering::Acquire);
+                #[cfg(all(test, not(any(loom, shuttle))))]
+                tests::pause();
+                generation
+            })
             .fold(now, u64::min);
         if bound <= before {
             return before;
@@ -100,5 +105,62 @@ impl AccShared {
             .iter()
             .map(|lane| lane.pin_ticks.load(Ordering::Acquire))
             .fold(NONE, u64::min)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::record::Record;
+    use scaledb_engine::{Engine, TableDef};
+    use scaledb_index::phantomlet::CellId;
+    use scaledb_row::{Column, ColumnType, KeyPart, Schema};
+    use scaledb_sync::Arc;
+    use std::cell::RefCell;
+
+    thread_local! {
+        /// What others do behind a look at the first lane.
+        static MEANWHILE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+    }
+
+    pub(super) fn pause() {
+        if let Some(meanwhile) = MEANWHILE.take() {
+            meanwhile();
+        }
+    }
+
+    /// Commits that have read a generation from before some splits begin and end while the lanes are looked at.
+    #[test]
+    fn the_generation_of_who_may_have_posted_is_not_forgotten() {
+        for ends in [false, true] {
+            let db = crate::Acc::open(Config { background: false, ..Config::default() }).unwrap();
+            let schema = Schema::new(vec![Column::new("id", ColumnType::Int4)], &[KeyPart::asc(0)]).unwrap();
+            let id = db.create_table(TableDef::new("t", schema)).unwrap().id;
+            let shared = Arc::clone(db.shared());
+            let table = shared.tables.get(id).unwrap();
+            let _first = shared.domain.register().unwrap();
+            let mut local = shared.domain.register().unwrap();
+            let generation = shared.generation.load(Ordering::SeqCst);
+            let (lane, theirs) = (local.id().index(), shared.clone());
+            if ends {
+                shared.lanes[lane].lock().pin(generation, 1);
+                shared.generation.fetch_add(10, Ordering::SeqCst);
+            }
+            MEANWHILE.set(Some(Box::new(move || {
+                if ends {
+                    local.enter();
+                    let record = Record::create(&mut local, 1, b"key", &[1]).unwrap();
+                    let mine = theirs.tables.get(id).unwrap().of_me(&mut local).unwrap();
+                    mine.list.push(&mut local, record, CellId(0), 1, generation).unwrap();
+                    theirs.lanes[lane].lock().end_flight();
+                    local.exit();
+                } else {
+                    theirs.lanes[0].lock().pin(generation, 1);
+                    theirs.generation.fetch_add(10, Ordering::SeqCst);
+                }
+            })));
+            assert!(shared.raise_needed_after(table) <= generation, "{ends}");
+            assert!(MEANWHILE.take().is_none(), "it was done");
+        }
     }
 }

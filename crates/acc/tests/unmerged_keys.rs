@@ -24,23 +24,26 @@ fn a_key_that_was_posted_many_splits_ago_is_found() {
         let schema = Schema::new(vec![Column::new("id", ColumnType::Int4)], &[KeyPart::asc(0)]).unwrap();
         let options = TableOptions::new(access).with("merge_batch", 64);
         let t = db.create_table(TableDef::new("t", schema).options(options)).unwrap();
-        let insert = |w: &mut AccWorker, ids: std::ops::Range<i32>| {
+        let insert = |w: &mut AccWorker, ids: &[i32]| {
             w.run(TxnKind::ReadWrite, |w| {
-                ids.clone().try_for_each(|id| {
+                ids.iter().try_for_each(|&id| {
                     let row = RowBuf::from_values(&t.schema, &[Datum::Int4(id)]).unwrap();
                     w.insert(t.id, &row).map(|_| ())
                 })
             })
             .unwrap();
         };
-        // the last key of the tree, so that what comes before it is not appended
-        insert(&mut db.worker().unwrap(), 2_000_000..2_000_001);
+        insert(&mut db.worker().unwrap(), &[2_000_000]);
         let (mut pending, mut merging) = (db.worker().unwrap(), db.worker().unwrap());
-        insert(&mut pending, 1_000_000..1_000_001);
-        for batch in 0..40 {
-            insert(&mut merging, 64 * batch..64 * (batch + 1));
+        insert(&mut pending, &[1_000_000]);
+        for batch in 0..13 {
+            // between the keys of the upper half of the batch before, so that the pending key's leaf splits in its
+            // middle, and the half that has a new part covers the key
+            let step = 4096 >> batch;
+            let ids: Vec<i32> = (0..64).map(|n| 1_000_000 - (2 * n + 1) * step).collect();
+            insert(&mut merging, &ids);
             let mut last = Vec::new();
-            let start = key(999_999);
+            let start = key(1_000_000);
             merging.begin(TxnKind::ReadWrite).unwrap();
             let all = Projection::all(&t.schema);
             merging
