@@ -176,7 +176,7 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     })?;
     apart.place(&mut tokens);
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
-    let tokens = quantified::rewrite(table::rewrite(ignored::rewrite(strings::rewrite(tokens))));
+    let tokens = quantified::rewrite(table::rewrite(ignored::rewrite(strings::rewrite(tokens, text)?)));
     let tokens = recursive_view::rewrite(tokens);
     let tokens = view_options::rewrite(group_by::rewrite(whole_rows::rewrite(tokens)));
     let tokens = from_list::rewrite(tokens);

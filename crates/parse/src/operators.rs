@@ -2,6 +2,9 @@
 //!
 //! `a>-1`, `j->-1`, `a<>--x` and `1>=/* x */2`: the parser's tokenizer takes all signs that touch for one operator.
 //! Here a blank is put in between, and the places of the tokens behind it are moved back.
+//!
+//! A backslash in `U&'..'`, which the tokenizer takes for an escape whatever UESCAPE says, is doubled for it, so that
+//! its tokens have such literals as they were written.
 
 use super::lex::{Kind, Lexer};
 use scaledb_types::{Result, SqlError, SqlState};
@@ -38,7 +41,7 @@ pub(super) fn end_of(text: &[u8], start: usize) -> (usize, usize) {
 /// A text for the parser's tokenizer.
 pub(super) struct Apart<'a> {
     pub(super) text: Cow<'a, str>,
-    /// The lines and columns of blanks that the text has more than the statement, in the places of the text.
+    /// The lines and columns of the signs that the text has more than the statement, in the places of the text.
     blanks: Vec<Location>,
 }
 
@@ -48,36 +51,59 @@ pub(super) struct Apart<'a> {
 /// 42601 for a number that a letter follows.
 pub(super) fn apart(text: &str) -> Result<Apart<'_>> {
     let bytes = text.as_bytes();
-    let mut own = String::new();
-    let (mut copied, mut blanks) = (0, Vec::new());
-    // the line, where it begins in the text, and how many blanks it has already
-    let (mut line, mut begin, mut added) = (1, 0, 0);
-    let mut counted = 0;
+    let mut longer =
+        Longer { text, own: String::new(), copied: 0, blanks: Vec::new(), line: 1, begin: 0, added: 0 };
     for token in Lexer::new(text) {
         let next = bytes.get(token.end).copied().unwrap_or(0);
         match token.kind {
             Kind::Number | Kind::Param => no_junk(text, token.start, token.end, token.kind)?,
-            Kind::Operator if is_sign(next) && is_sign(bytes[token.end - 1]) => {
-                if let Some(last) = text[counted..token.end].rfind('\n') {
-                    line += text[counted..token.end].matches('\n').count() as u64;
-                    (begin, added) = (counted + last + 1, 0);
-                }
-                counted = token.end;
-                own.push_str(&text[copied..token.end]);
-                own.push(' ');
-                copied = token.end;
-                added += 1;
-                let column = text[begin..token.end].chars().count() as u64 + added;
-                blanks.push(Location { line, column });
+            Kind::Operator if is_sign(next) && is_sign(bytes[token.end - 1]) => longer.put(token.end, ' '),
+            Kind::Special if token.of(text).get(1..3) == Some("&'") => {
+                let slashes = token.of(text).match_indices('\\');
+                slashes.for_each(|(at, _)| longer.put(token.start + at, '\\'));
             }
             _ => {}
         }
     }
-    if blanks.is_empty() {
-        return Ok(Apart { text: text.into(), blanks });
+    Ok(longer.made())
+}
+
+/// A text that gets signs which the statement does not have.
+struct Longer<'a> {
+    text: &'a str,
+    own: String,
+    /// How much of the text is in `own`.
+    copied: usize,
+    blanks: Vec<Location>,
+    line: u64,
+    /// Where the line begins in the text, and how many signs it has got already.
+    begin: usize,
+    added: u64,
+}
+
+impl<'a> Longer<'a> {
+    /// Puts a sign before a byte that is behind all those before.
+    fn put(&mut self, at: usize, sign: char) {
+        let passed = &self.text[self.copied..at];
+        if let Some(last) = passed.rfind('\n') {
+            self.line += passed.matches('\n').count() as u64;
+            (self.begin, self.added) = (self.copied + last + 1, 0);
+        }
+        self.own.push_str(passed);
+        self.own.push(sign);
+        self.copied = at;
+        self.added += 1;
+        let column = self.text[self.begin..at].chars().count() as u64 + self.added;
+        self.blanks.push(Location { line: self.line, column });
     }
-    own.push_str(&text[copied..]);
-    Ok(Apart { text: own.into(), blanks })
+
+    fn made(mut self) -> Apart<'a> {
+        if self.blanks.is_empty() {
+            return Apart { text: self.text.into(), blanks: self.blanks };
+        }
+        self.own.push_str(&self.text[self.copied..]);
+        Apart { text: self.own.into(), blanks: self.blanks }
+    }
 }
 
 impl Apart<'_> {
@@ -164,6 +190,23 @@ mod tests {
             let at = crate::offset_of(text, token.span.start.line, token.span.start.column);
             assert!(text[at..].starts_with(&wanted), "{wanted} at {at}");
         }
+    }
+
+    #[test]
+    fn backslashes_of_unicode_literals_are_kept() {
+        let text = "select U&'a\\b' uescape '!', E'\\n',\nu&'\\\\' , x->-1";
+        let apart = apart(text).unwrap();
+        assert_eq!(apart.text, "select U&'a\\\\b' uescape '!', E'\\n',\nu&'\\\\\\\\' , x-> -1");
+        let dialect = PostgreSqlDialect {};
+        let mut tokens = Tokenizer::new(&dialect, &apart.text).tokenize_with_location().unwrap();
+        apart.place(&mut tokens);
+        let last = tokens.iter().rfind(|token| matches!(token.token, Token::Number(..))).unwrap();
+        assert_eq!(crate::offset_of(text, last.span.start.line, last.span.start.column), text.len() - 1);
+        let literals = tokens.iter().filter_map(|token| match &token.token {
+            Token::UnicodeStringLiteral(text) => Some(text.as_str()),
+            _ => None,
+        });
+        assert_eq!(literals.collect::<Vec<_>>(), ["a\\b", "\\\\"]);
     }
 
     #[test]

@@ -8,7 +8,6 @@ use sqlparser::ast::{self, Value as Literal};
 
 impl Binder<'_> {
     pub(super) fn literal(&mut self, literal: &Literal) -> Result<Typed> {
-        refuse_nul(literal)?;
         Ok(match literal {
             Literal::Null => Typed::constant(Value::Null, Type::UNKNOWN),
             Literal::Boolean(v) => Typed::constant(Value::Bool(*v), Type::BOOL),
@@ -77,16 +76,6 @@ impl Binder<'_> {
         let ty = Type::parse(&name)?;
         let value = self.expr(&interval.value)?;
         self.coerce(value, ty, Context::Explicit)
-    }
-}
-
-/// 42601 for `U&'\0000'`, which no text can hold.
-fn refuse_nul(literal: &Literal) -> Result<()> {
-    match literal {
-        Literal::UnicodeStringLiteral(text) if text.contains('\0') => {
-            Err(SqlError::new(SqlState::SYNTAX_ERROR, "invalid Unicode escape value"))
-        }
-        _ => Ok(()),
     }
 }
 
