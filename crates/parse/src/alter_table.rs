@@ -34,6 +34,7 @@ const DROP_IDENTITY: &str = "DROP IDENTITY";
 const IDENTITY: &str = "IDENTITY";
 const CONSTRAINT: &str = "CONSTRAINT";
 const STORAGE: &str = "STORAGE";
+const KEPT: &str = "KEPT";
 const ABSENT: &str = "ABSENT";
 
 /// What stands before the name of an index that there may not be.
@@ -51,7 +52,7 @@ fn own_operation(kind: &str, parts: Vec<Ident>) -> AlterTableOperation {
 /// A change that is none of the parser's.
 ///
 /// # Errors
-/// 42601 and 22003 for options of a sequence.
+/// 42601 and 22003 for options of a sequence, 22023 for what no column has.
 pub fn own(operation: &AlterTableOperation) -> scaledb_types::Result<Option<Own>> {
     let AlterTableOperation::SetTblProperties { table_properties } = operation else { return Ok(None) };
     let [SqlOption::KeyValue { key, value: Expr::CompoundIdentifier(parts) }] = &table_properties[..] else {
@@ -81,9 +82,34 @@ pub fn own(operation: &AlterTableOperation) -> scaledb_types::Result<Option<Own>
             index: named(index),
             parameters: parameters.iter().map(text).collect(),
         },
+        (KEPT, [column, what, value]) => {
+            check_kept(&what.value, &value.value)?;
+            Own::Storage { column: named(column), index: None, parameters: Vec::new() }
+        }
         (ABSENT, [words]) => Own::Absent(text(words)),
         _ => return Err(SqlError::internal("a change of another kind")),
     }))
+}
+
+/// What SET STORAGE, STATISTICS or COMPRESSION says of a column.
+///
+/// # Errors
+/// 22023.
+fn check_kept(what: &str, value: &str) -> scaledb_types::Result<()> {
+    let is_one = |of: &[&str]| of.iter().any(|known| value.eq_ignore_ascii_case(known));
+    let wrong = match what {
+        "STORAGE" if !is_one(&["plain", "external", "extended", "main"]) => {
+            format!("invalid storage type \"{value}\"")
+        }
+        "COMPRESSION" if !is_one(&["pglz", "lz4", "default"]) => {
+            format!("invalid compression method \"{}\"", value.to_lowercase())
+        }
+        "STATISTICS" if value.starts_with('-') && value != "-1" => {
+            format!("statistics target {value} is too low")
+        }
+        _ => return Ok(()),
+    };
+    Err(SqlError::invalid_parameter(wrong))
 }
 
 /// ALTER TABLE or ALTER INDEX, if the parser is at one.
@@ -176,9 +202,11 @@ fn is_word(parser: &Parser<'_>, at: usize, wanted: &str) -> bool {
 }
 
 /// A number, perhaps with a sign.
-fn number(parser: &mut Parser<'_>) -> Result<(), ParserError> {
-    let _ = parser.consume_token(&Token::Minus) || parser.consume_token(&Token::Plus);
-    parser.parse_number_value().map(drop)
+fn number(parser: &mut Parser<'_>) -> Result<String, ParserError> {
+    let minus = parser.consume_token(&Token::Minus);
+    let _ = !minus && parser.consume_token(&Token::Plus);
+    let number = parser.parse_number_value()?;
+    Ok(if minus { format!("-{number}") } else { number.to_string() })
 }
 
 /// `(a, b.c = 5, d)`: the names, with their values.
@@ -344,12 +372,11 @@ fn column(parser: &mut Parser<'_>) -> Operation {
     }
     if let Some(of_storage) = of_storage {
         parser.advance_token();
-        if of_storage == "STATISTICS" {
-            number(parser)?;
-        } else {
-            parser.advance_token();
-        }
-        return storage(column, Vec::new());
+        let value = match of_storage {
+            "STATISTICS" => number(parser)?,
+            _ => parser.parse_identifier()?.value,
+        };
+        return Ok(Some(own_operation(KEPT, vec![column, Ident::new(of_storage), Ident::new(value)])));
     }
     if drops {
         parser.advance_token();

@@ -22,6 +22,8 @@ pub struct Copy {
     pub delimiter: u8,
     pub null: String,
     pub header: bool,
+    /// Whether its rows are to be frozen: nothing is done then, but the table has to be new.
+    pub freeze: bool,
     /// Whether the names in the header must be those of the columns.
     pub matches: bool,
     pub quote: u8,
@@ -76,6 +78,7 @@ pub(super) fn copy(at: &mut Cursor<'_>) -> Result<Copy> {
         delimiter: b'\t',
         null: "\\N".to_owned(),
         header: false,
+        freeze: false,
         matches: false,
         quote: b'"',
         escape: b'"',
@@ -133,9 +136,7 @@ fn copy_options(at: &mut Cursor<'_>, copy: &mut Copy) -> Result<()> {
             }
             "csv" if !list => copy.format = CopyFormat::Csv,
             "binary" if !list => copy.format = CopyFormat::Binary,
-            "freeze" => {
-                flag(at)?;
-            }
+            "freeze" => copy.freeze = flag(at)?,
             "header" if at.accept("match") => {
                 if !copy.into_table {
                     return Err(SqlError::unsupported("cannot use \"match\" with HEADER in COPY TO"));

@@ -3,7 +3,7 @@
 //! They are parsed here, for the general parser does not know PostgreSQL's options of them.
 
 use super::copy::{Copy, copy};
-use super::cursor::{Cursor, literal, names, parenthesized, pieces, value};
+use super::cursor::{Cursor, literal, pieces, value};
 use super::lex::{Kind, name_of, quoted};
 use scaledb_locks::Mode;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -145,8 +145,6 @@ pub enum Utility {
     RenameTrigger(Box<super::trigger::RenameTrigger>),
     EnableTriggers(Box<super::trigger::EnableTriggers>),
     Checkpoint,
-    /// Schemas and names of tables; all if there are none.
-    Analyze(Vec<(Option<String>, String)>),
     Explain {
         options: super::explain::Options,
         text: String,
@@ -221,7 +219,7 @@ pub fn parse(text: &str) -> Option<Result<Utility>> {
         "close" => |at| Ok(Utility::Close(if at.accept("all") { None } else { Some(at.name()?) })),
         "explain" => super::explain::explain,
         "vacuum" => super::maintenance::vacuum,
-        "analyze" | "analyse" => analyze,
+        "analyze" | "analyse" => super::maintenance::analyze,
         "checkpoint" => |at| rest_as(at, Utility::Checkpoint),
         "reindex" => super::maintenance::reindex,
         "cluster" => super::maintenance::cluster,
@@ -735,32 +733,6 @@ fn integer(at: &mut Cursor<'_>) -> Result<i64> {
     let number: i64 = token.of(at.text).parse().map_err(|_| at.unexpected())?;
     at.next();
     Ok(if minus { -number } else { number })
-}
-
-/// `ANALYZE [VERBOSE] [(..)] [table [(columns)], ..]`.
-fn analyze(at: &mut Cursor<'_>) -> Result<Utility> {
-    if at.ahead.is_some_and(|t| t.is_sign(at.text, "(")) {
-        parenthesized(at)?;
-    } else {
-        at.accept("verbose");
-    }
-    let mut tables = Vec::new();
-    while at.ahead.is_some() {
-        let mut name = at.name()?;
-        let mut schema = None;
-        if at.accept_sign(".") {
-            schema = Some(std::mem::replace(&mut name, at.name()?));
-        }
-        if at.ahead.is_some_and(|t| t.is_sign(at.text, "(")) {
-            names(at, true)?;
-        }
-        tables.push((schema, name));
-        if !at.accept_sign(",") {
-            break;
-        }
-    }
-    at.end()?;
-    Ok(Utility::Analyze(tables))
 }
 
 #[cfg(test)]

@@ -236,6 +236,10 @@ impl Binder<'_> {
         let first = self.scope().tables.len();
         let tree = match factor {
             TableFactor::Table { sample: Some(_), .. } => return Err(unsupported("TABLESAMPLE")),
+            TableFactor::Derived { sample: Some(_), .. } => {
+                let what = "syntax error at or near \"TABLESAMPLE\"";
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+            }
             TableFactor::Table { name, alias, args: None, .. } => self.named_table(name, alias.as_ref())?,
             TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. } => {
                 self.table_function(name, &args.args, alias.as_ref(), *with_ordinality)?

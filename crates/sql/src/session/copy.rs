@@ -12,6 +12,7 @@ use crate::memory::Reservation;
 use scaledb_catalog::{ObjectKind, Privileges, Relation};
 use scaledb_engine::Engine;
 use scaledb_parse::copy::{Copy, CopyFormat, CopySource};
+use scaledb_planner::bind::Lookup as _;
 use scaledb_planner::bind::dml::has_trigger_instead;
 use scaledb_planner::bind::expr::is_named;
 use scaledb_planner::bind::names::{find_relation, is_temporary};
@@ -101,6 +102,24 @@ impl<E: Engine> Session<E> {
         Ok(Executed::Complete(Tag::rows("COPY", rows)))
     }
 
+    /// Refuses FREEZE for a table that is older than the last savepoint, as PostgreSQL does.
+    ///
+    /// # Errors
+    /// 55000.
+    fn check_is_new(&self, table: u32) -> Result<()> {
+        let transaction = &self.transaction;
+        let (created, truncated) =
+            transaction.savepoints.last().map_or((0, 0), |mark| (mark.created, mark.truncated));
+        let engine = self.state.table(table)?.info.id;
+        if transaction.created[created..].iter().any(|made| made.info.id == engine)
+            || transaction.truncated[truncated..].contains(&table)
+        {
+            return Ok(());
+        }
+        let what = "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction";
+        Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what))
+    }
+
     fn copy_in(&mut self, copy: &Copy, alone: bool) -> Result<Executed> {
         let CopySource::Table { schema, name, columns } = &copy.source else {
             return Err(SqlError::internal("COPY into a query"));
@@ -180,6 +199,9 @@ impl<E: Engine> Session<E> {
                 SqlState::READ_ONLY_SQL_TRANSACTION,
                 "cannot execute COPY FROM in a read-only transaction",
             ));
+        }
+        if copy.freeze && !is_view {
+            self.check_is_new(desc.oid)?;
         }
         if alone {
             self.transaction.begin_implicit();

@@ -1,24 +1,42 @@
-//! VACUUM, REINDEX and CLUSTER: what they name is looked for. Nothing is done, but that REINDEX computes again what
-//! indexes have of functions that somebody has written: these may have come to answer otherwise.
+//! VACUUM, ANALYZE, REINDEX and CLUSTER: what they name is looked for. Nothing is done, but that ANALYZE counts for the
+//! planner, and REINDEX computes again what indexes have of functions that somebody has written: these may have come to
+//! answer otherwise.
 
 use super::Session;
 use crate::api::{Severity, Tag};
 use scaledb_catalog::{ObjectKind, Relation, TableDesc};
 use scaledb_engine::Engine;
-use scaledb_parse::maintenance::{Maintained, Name};
-use scaledb_planner::bind::Binder;
+use scaledb_parse::maintenance::{Indexed, Maintained, Name, Subject};
 use scaledb_planner::bind::names::{find_relation, own_schema, shown};
+use scaledb_planner::bind::{Binder, Lookup as _};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 
 impl<E: Engine> Session<E> {
     /// # Errors
-    /// 42P01, 42704, 42809, 3F000 for what is not there, 42501 for what is not one's own.
+    /// 42P01, 42704, 42809, 3F000 and 42703 for what is not there, 42501 for what is not one's own; 25001 for what
+    /// stands in a block and may not.
     pub(super) fn maintain(&mut self, about: &Maintained) -> Result<Tag> {
-        let mut indexed = Vec::new();
-        match about {
-            Maintained::Vacuumed(names) => names.iter().try_for_each(|name| self.check_vacuumed(name))?,
-            Maintained::Clustered(None) => {}
+        if let Some(alone) = about.alone() {
+            self.check_no_block(alone)?;
+        }
+        let (tag, what) = about.told();
+        let done = match about {
+            Maintained::Vacuumed { tables, analyzes: true } => {
+                self.analyze(tables, "vacuum")?;
+                true
+            }
+            Maintained::Analyzed(tables) => {
+                self.analyze(tables, "analyze")?;
+                true
+            }
+            Maintained::Vacuumed { tables, .. } => {
+                for table in tables {
+                    self.named_table(&table.name, "vacuum")?;
+                }
+                false
+            }
+            Maintained::Clustered(None) => false,
             Maintained::Clustered(Some((name, index))) => {
                 let table = self.maintained_table(name)?;
                 self.state.check_owner(table.oid)?;
@@ -26,26 +44,41 @@ impl<E: Engine> Session<E> {
                     let what = format!("index \"{index}\" for table \"{}\" does not exist", table.name);
                     return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
                 }
+                false
             }
-            Maintained::Table(name) => {
+            Maintained::Reindexed(indexed, _) => self.index_anew(indexed)?,
+        };
+        if !done {
+            self.state.notice(Severity::Notice, SqlError::new(SqlState::SUCCESSFUL_COMPLETION, what));
+        }
+        Ok(Tag::plain(tag))
+    }
+
+    /// REINDEX: whether there was something to do.
+    fn index_anew(&mut self, about: &Indexed) -> Result<bool> {
+        let mut indexed = Vec::new();
+        match about {
+            Indexed::Table(name) => {
                 let table = self.maintained_table(name)?;
                 self.state.check_owner(table.oid)?;
                 indexed.push(table.oid);
             }
-            Maintained::Index(name) => indexed.push(self.check_index(name)?),
-            Maintained::Schema(name) => {
+            Indexed::Index(name) => indexed.push(self.check_index(name)?),
+            Indexed::Schema(name) => {
                 self.check_reindexed(name)?;
                 let tables = self.state.catalog.tables().filter(|table| table.schema == *name);
                 indexed.extend(tables.map(|table| table.oid));
             }
-            Maintained::Database(name) => {
+            Indexed::Database(name) | Indexed::System(name) => {
                 if name.as_ref().is_some_and(|name| *name != self.state.database_name) {
                     return Err(SqlError::unsupported("can only reindex the currently open database"));
                 }
                 if !self.state.owns(self.state.database.oid) {
                     return Err(self.state.not_owner_of("database", &self.state.database_name));
                 }
-                indexed.extend(self.state.catalog.tables().map(|table| table.oid));
+                if matches!(about, Indexed::Database(_)) {
+                    indexed.extend(self.state.catalog.tables().map(|table| table.oid));
+                }
             }
         }
         let mut again = false;
@@ -55,12 +88,40 @@ impl<E: Engine> Session<E> {
                 again = true;
             }
         }
-        if again {
-            return Ok(Tag::plain(about.told().0));
+        Ok(again)
+    }
+
+    /// Looks at the rows of tables, or of all that are one's own, for the planner; `verb` says which statement does.
+    fn analyze(&mut self, tables: &[Subject], verb: &str) -> Result<()> {
+        let mut oids = Vec::new();
+        for subject in tables {
+            let Some(table) = self.named_table(&subject.name, verb)? else { continue };
+            for (at, column) in subject.columns.iter().enumerate() {
+                if table.column(column).is_none() {
+                    let what = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
+                    return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, what));
+                }
+                if subject.columns[..at].contains(column) {
+                    let what =
+                        format!("column \"{column}\" of relation \"{}\" appears more than once", table.name);
+                    return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+                }
+            }
+            oids.push(table.oid);
         }
-        let (tag, what) = about.told();
-        self.state.notice(Severity::Notice, SqlError::new(SqlState::SUCCESSFUL_COMPLETION, what));
-        Ok(Tag::plain(tag))
+        if tables.is_empty() {
+            let all = self.state.catalog.tables().map(|table| table.oid);
+            oids.extend(all.filter(|oid| self.state.owns(*oid)));
+        }
+        for oid in oids {
+            self.context().check_cancel()?;
+            let table = self.state.table(oid)?;
+            self.state.shared.analyze(&table);
+        }
+        // plans are made by what is known now
+        self.cache.clear();
+        self.state.database.plans.clear();
+        Ok(())
     }
 
     fn maintained(&self, (schema, name): &Name) -> Result<Relation> {
@@ -78,20 +139,20 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// What VACUUM may not do it leaves out.
-    fn check_vacuumed(&self, name: &Name) -> Result<()> {
+    /// A table that VACUUM or ANALYZE names. What they may not do they leave out.
+    fn named_table(&self, name: &Name, verb: &str) -> Result<Option<Arc<TableDesc>>> {
         let relation = self.maintained(name)?;
-        let what = match &relation {
-            Relation::Table(table) if self.state.owns(table.oid) => return Ok(()),
+        let what = match relation {
+            Relation::Table(table) if self.state.owns(table.oid) => return Ok(Some(table)),
             Relation::Table(table) => {
-                format!("skipping \"{}\" --- only table or database owner can vacuum it", table.name)
+                format!("skipping \"{}\" --- only table or database owner can {verb} it", table.name)
             }
             other => {
-                format!("skipping \"{}\" --- cannot vacuum non-tables or special system tables", other.name())
+                format!("skipping \"{}\" --- cannot {verb} non-tables or special system tables", other.name())
             }
         };
         self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
-        Ok(())
+        Ok(None)
     }
 
     /// The table of an index.

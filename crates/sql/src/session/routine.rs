@@ -14,6 +14,7 @@ use crate::patience::{DEADLOCK_ATTEMPTS, STATEMENT_ATTEMPTS, STATEMENT_PATIENCE,
 use crate::routine::runner::{Ran, Runner};
 use crate::routine::{MAX_CALLS, Piece, Planned, load_block, row_of, run, too_deep};
 use scaledb_engine::Engine;
+use scaledb_parse::maintenance::Maintained;
 use scaledb_parse::plpgsql::Program;
 use scaledb_parse::utility::Utility;
 use scaledb_planner::bind::Lookup as _;
@@ -199,7 +200,6 @@ impl<E: Engine> Session<E> {
                 | Utility::AlterView(_)
                 | Utility::SetSchema(_)
                 | Utility::Materialized(_)
-                | Utility::Analyze(_)
                 | Utility::Comment(_)
                 | Utility::Lock { .. }
                 | Utility::Grant(_)
@@ -220,16 +220,19 @@ impl<E: Engine> Session<E> {
                 | Utility::Notify { .. }
                 | Utility::Listen(_)
                 | Utility::Unlisten(_)
-        );
+        ) || matches!(utility, Utility::Maintain(about) if matches!(**about, Maintained::Analyzed(_)));
         if matches!(utility, Utility::Commit { .. } | Utility::Rollback { .. } | Utility::PrepareTransaction)
         {
             let what = "invalid transaction termination";
             return Err(SqlError::new(SqlState::INVALID_TRANSACTION_TERMINATION, what));
         }
-        if let Utility::Databases(statement) = utility
-            && statement.is_alone()
-        {
-            let what = format!("{} cannot be executed from a function", statement.tag());
+        let alone = match utility {
+            Utility::Databases(statement) if statement.is_alone() => Some(statement.tag()),
+            Utility::Maintain(about) => about.alone(),
+            _ => None,
+        };
+        if let Some(alone) = alone {
+            let what = format!("{alone} cannot be executed from a function");
             return Err(SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, what));
         }
         if allowed {

@@ -21,6 +21,7 @@ pub(super) struct Mark {
     pub(super) catalog: Arc<Catalog>,
     pub(super) deferred: usize,
     pub(super) created: usize,
+    pub(super) truncated: usize,
     pub(super) dropped: usize,
     pub(super) added: usize,
     pub(super) gone: usize,
@@ -80,6 +81,7 @@ impl<E: Engine> Session<E> {
             catalog: self.state.catalog.clone(),
             deferred: self.transaction.deferred.len(),
             created: self.transaction.created.len(),
+            truncated: self.transaction.truncated.len(),
             dropped: self.transaction.dropped.len(),
             added: self.transaction.added.len(),
             gone: self.transaction.gone.len(),
@@ -123,7 +125,7 @@ impl<E: Engine> Session<E> {
         self.transaction.record.end_whole();
         self.transaction.savepoints.truncate(number + 1);
         let mark = &self.transaction.savepoints[number];
-        let (added, gone) = (mark.added, mark.gone);
+        let (added, gone, truncated) = (mark.added, mark.gone, mark.truncated);
         let (engine, settings, deferred) = (mark.engine, mark.settings, mark.deferred);
         let (locks, constraints) = (mark.locks, mark.constraints.clone());
         let (read_only, portal, pending) = (mark.read_only, mark.portal, mark.pending);
@@ -156,6 +158,7 @@ impl<E: Engine> Session<E> {
             self.transaction.abandoned.push(table);
         }
         self.transaction.dropped.truncate(dropped);
+        self.transaction.truncated.truncate(truncated);
         // before others write again, whom it would hold up
         for added in self.transaction.added.split_off(added) {
             self.settle_index(&added, false);

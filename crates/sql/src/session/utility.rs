@@ -4,12 +4,11 @@ use super::Session;
 use super::run::column;
 use crate::api::{Column, Executed, RowSink, Severity, Tag};
 use crate::compiled::{Compiled, Held};
-use scaledb_catalog::{CHECKPOINT, Relation};
+use scaledb_catalog::CHECKPOINT;
 use scaledb_engine::Engine;
 use scaledb_parse::utility::{Modes, Utility};
 use scaledb_planner::bind::expr::is_named;
 use scaledb_planner::bind::names::parse_type;
-use scaledb_planner::bind::{Binder, Lookup};
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 
 impl<E: Engine> Session<E> {
@@ -217,7 +216,6 @@ impl<E: Engine> Session<E> {
                 Tag::plain("CHECKPOINT")
             }
             Utility::Lock { tables, mode, nowait } => self.lock_tables(tables, *mode, *nowait)?,
-            Utility::Analyze(tables) => self.analyze(tables)?,
             Utility::Notify { .. } | Utility::Listen(_) | Utility::Unlisten(_) => {
                 self.state.tell_or_listen(utility)?
             }
@@ -324,41 +322,6 @@ impl<E: Engine> Session<E> {
             }
         }
         Ok(Tag::plain(if name.is_some() { "CLOSE CURSOR" } else { "CLOSE CURSOR ALL" }))
-    }
-
-    /// ANALYZE.
-    fn analyze(&mut self, names: &[(Option<String>, String)]) -> Result<Tag> {
-        let mut oids = Vec::new();
-        let binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
-        for (schema, name) in names {
-            match binder.relation(schema.as_deref(), name)? {
-                Relation::Table(table) if self.state.owns(table.oid) => oids.push(table.oid),
-                Relation::Table(table) => {
-                    let what = format!(
-                        "skipping \"{}\" --- only table or database owner can analyze it",
-                        table.name
-                    );
-                    self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
-                }
-                other => {
-                    let what = format!("skipping \"{name}\" --- cannot analyze a {}", other.kind());
-                    self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
-                }
-            }
-        }
-        if names.is_empty() {
-            let all = self.state.catalog.tables().map(|table| table.oid);
-            oids.extend(all.filter(|oid| self.state.owns(*oid)));
-        }
-        for oid in oids {
-            self.context().check_cancel()?;
-            let table = self.state.table(oid)?;
-            self.state.shared.analyze(&table);
-        }
-        // plans are made by what is known now
-        self.cache.clear();
-        self.state.database.plans.clear();
-        Ok(Tag::plain("ANALYZE"))
     }
 
     fn set_setting(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {

@@ -17,7 +17,9 @@ use scaledb_parse::roles::RoleName;
 use scaledb_planner::bind::names::{fold, shown, split};
 use scaledb_planner::plan::BoundTable;
 use scaledb_types::{Result, SqlError, SqlState};
-use sqlparser::ast::{AlterIndexOperation, AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind};
+use sqlparser::ast::{
+    AlterIndexOperation, AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind, ReplicaIdentity,
+};
 use std::sync::Arc;
 
 impl<E: Engine> Session<E> {
@@ -295,12 +297,62 @@ impl<E: Engine> Session<E> {
                 self.set_owner_of(&Relation::Table(table.desc.clone()), &owner_name(new_owner))
             }
             AlterTableOperation::ValidateConstraint { name } => self.validate_named(desc, &fold(name)),
+            AlterTableOperation::ReplicaIdentity { identity: ReplicaIdentity::Index(name) } => {
+                self.check_identity(&table.desc, &fold(name))
+            }
             AlterTableOperation::ReplicaIdentity { .. } => Ok(()),
             AlterTableOperation::SetTblProperties { .. } => match alter_table::own(operation)? {
                 Some(own) => self.alter_own(desc, &own),
                 None => Err(SqlError::unsupported("this form of ALTER TABLE is not supported")),
             },
             _ => Err(SqlError::unsupported("this form of ALTER TABLE is not supported")),
+        }
+    }
+
+    /// Whether an index would say which rows a replica means. Nobody asks for that here.
+    ///
+    /// # Errors
+    /// 42704, 42809, 0A000.
+    fn check_identity(&self, desc: &TableDesc, name: &str) -> Result<()> {
+        if desc.primary_key.as_ref().is_some_and(|key| key.name == name) {
+            return Ok(());
+        }
+        let wrong = |what: String| Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+        let refused = |kind: &str| {
+            let what = format!("cannot use {kind} index \"{name}\" as replica identity");
+            Err(SqlError::unsupported(what))
+        };
+        let Some(index) = desc.indexes.iter().find(|index| index.name == name) else {
+            if self.state.catalog.index(&desc.schema, name).is_some() {
+                return wrong(format!("\"{name}\" is not an index for table \"{}\"", desc.name));
+            }
+            let what = format!("index \"{name}\" for table \"{}\" does not exist", desc.name);
+            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
+        };
+        if !index.unique {
+            return wrong(format!("cannot use non-unique index \"{name}\" as replica identity"));
+        }
+        if index.deferrable.is_some() {
+            return refused("non-immediate");
+        }
+        let columns = || {
+            index
+                .columns
+                .iter()
+                .filter_map(|key| desc.columns.iter().find(|column| column.attnum == key.attnum))
+        };
+        if columns().any(|column| column.hidden) {
+            return refused("expression");
+        }
+        if index.predicate.is_some() {
+            return refused("partial");
+        }
+        match columns().find(|column| !column.not_null) {
+            None => Ok(()),
+            Some(column) => wrong(format!(
+                "index \"{name}\" cannot be used as replica identity because column \"{}\" is nullable",
+                column.name
+            )),
         }
     }
 

@@ -382,6 +382,7 @@ impl<E: Engine> Session<E> {
         for table in &tables {
             self.fire_truncate(table, TriggerTiming::Before)?;
         }
+        self.transaction.truncated.extend(tables.iter().map(|table| table.desc.oid));
         let replaced = self.replace_large(&tables)?;
         for table in &tables {
             if !replaced.contains(&table.desc.oid) {

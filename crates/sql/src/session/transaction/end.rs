@@ -41,6 +41,7 @@ impl<E: Engine> Session<E> {
         transaction.version = None;
         transaction.checked = None;
         transaction.touched.clear();
+        transaction.truncated.clear();
         transaction.statement = 0;
         transaction.ran = false;
         transaction.writes = false;
@@ -93,6 +94,7 @@ impl<E: Engine> Session<E> {
         self.unbar();
         let transaction = &mut self.transaction;
         transaction.touched.clear();
+        transaction.truncated.clear();
         self.state.used.clear();
         self.state.txid.set(None);
         transaction.statement = 0;

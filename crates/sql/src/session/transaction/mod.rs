@@ -97,6 +97,8 @@ pub(super) struct Transaction {
     pub(super) created: Vec<Created>,
     /// The tables of these whose statement was rolled back.
     pub(super) abandoned: Vec<Created>,
+    /// The oids of tables that it has emptied.
+    pub(super) truncated: Vec<u32>,
     /// Tables of the engine that nothing names after its commit.
     pub(super) dropped: Vec<Arc<TableInfo>>,
     /// Indexes that it has added to tables of the engine.
