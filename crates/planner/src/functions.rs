@@ -8,7 +8,7 @@ mod scalar;
 mod session;
 mod set;
 
-pub use aggregate::{Accumulated, Accumulator, AggregateFn, is_aggregate};
+pub use aggregate::{Accumulated, Accumulator, AggregateFn, is_aggregate, is_hypothetical};
 pub use assignment::Assignment;
 pub use random::Seeded;
 pub use scalar::{Integers, RowForm, ScalarFn};

@@ -9,7 +9,7 @@ pub use accumulator::Accumulator;
 
 use crate::error::{Result, SqlError};
 use crate::func::{Function, Resolved, aggregate_signature, choose_aggregate};
-use crate::ordered_set::{self, OrderedSet};
+use crate::ordered_set::{self, Hypothetical, OrderedSet, Rank};
 use crate::ty::Type;
 use crate::value::Value;
 use std::collections::HashMap;
@@ -151,6 +151,14 @@ impl Aggregate {
     /// Whether it has an ORDER BY of its own, WITHIN GROUP.
     pub fn is_ordered_set(&self) -> bool {
         matches!(self.kind, Kind::Ordered(_))
+    }
+
+    /// The place of a row that is asked for, if the aggregate is one of those.
+    pub fn start_hypothetical(&self) -> Option<Hypothetical> {
+        match self.kind {
+            Kind::Ordered(ordered_set::Kind::Hypothetical(rank)) => Some(Hypothetical::new(rank)),
+            _ => None,
+        }
     }
 
     /// Begins an ordered-set aggregate of so many values.
@@ -309,6 +317,33 @@ static AGGREGATES: LazyLock<HashMap<&'static str, Vec<Aggregate>>> = LazyLock::n
     }
     found
 });
+
+/// Those that are asked where a row would stand WITHIN GROUP. Without it they are window functions.
+static HYPOTHETICAL: LazyLock<Vec<Aggregate>> = LazyLock::new(|| {
+    let all = [
+        ("rank() int8", Rank::Gaps),
+        ("dense_rank() int8", Rank::Dense),
+        ("percent_rank() float8", Rank::Percent),
+        ("cume_dist() float8", Rank::Cumulative),
+    ];
+    let of = |(signature, rank)| {
+        let kind = Kind::Ordered(ordered_set::Kind::Hypothetical(rank));
+        aggregate_signature(signature).map(|signature| Aggregate { signature, kind })
+    };
+    all.into_iter().filter_map(of).collect()
+});
+
+/// The aggregate of a name that is asked where a row would stand WITHIN GROUP, and the type of its result. It takes as
+/// many arguments as there are sort keys, each of the type of its key.
+pub fn hypothetical_aggregate(name: &str) -> Option<(&'static Aggregate, Type)> {
+    let found = HYPOTHETICAL.iter().find(|aggregate| aggregate.name() == name)?;
+    let Kind::Ordered(ordered_set::Kind::Hypothetical(rank)) = found.kind else { return None };
+    let result = match rank {
+        Rank::Gaps | Rank::Dense => Type::INT8,
+        Rank::Percent | Rank::Cumulative => Type::FLOAT8,
+    };
+    Some((found, result))
+}
 
 /// Whether there is an aggregate of a name.
 pub fn is_aggregate(name: &str) -> bool {

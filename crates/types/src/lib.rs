@@ -52,7 +52,9 @@ pub mod value;
 mod weight;
 pub mod zone;
 
-pub use aggregate::{Accumulator, Aggregate, ResolvedAggregate, is_aggregate, resolve_aggregate};
+pub use aggregate::{
+    Accumulator, Aggregate, ResolvedAggregate, hypothetical_aggregate, is_aggregate, resolve_aggregate,
+};
 pub use array::{Array, Dimension};
 pub use bits::Bits;
 pub use cast::{Cast, Context, apply_typmod, find_cast, no_cast};

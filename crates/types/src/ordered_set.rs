@@ -1,4 +1,5 @@
-//! Ordered-set aggregates: `percentile_cont`, `percentile_disc` and `mode`, of values that come in order.
+//! Ordered-set aggregates: `percentile_cont`, `percentile_disc` and `mode`, of values that come in order; and `rank`
+//! and its like of a row that is thought to be among them.
 //!
 //! How many values there are is known before the first one comes, so that only those that the answer is made of are
 //! kept.
@@ -7,6 +8,7 @@ use crate::array::Array;
 use crate::error::{Result, SqlError};
 use crate::ty::Type;
 use crate::value::Value;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// What is asked of the values.
@@ -18,6 +20,59 @@ pub(crate) enum Kind {
     Discrete,
     /// The value that is there most often, and of several the first.
     Mode,
+    /// Where a row would stand.
+    Hypothetical(Rank),
+}
+
+/// What is asked of the place of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// From 1, with gaps behind equal rows.
+    Gaps,
+    /// From 1, without them.
+    Dense,
+    /// How many of the rows are before it.
+    Percent,
+    /// How many of the rows, itself included, are not behind it.
+    Cumulative,
+}
+
+/// The place of a row among those that come in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Hypothetical {
+    rank: Rank,
+    /// Rows before it, how many of them differ, rows that are equal to it, and all.
+    before: u64,
+    different: u64,
+    equal: u64,
+    all: u64,
+}
+
+impl Hypothetical {
+    pub(crate) fn new(rank: Rank) -> Self {
+        Self { rank, before: 0, different: 0, equal: 0, all: 0 }
+    }
+
+    /// Takes the next row: how it compares with the one whose place is asked for, and whether it is another one than
+    /// that before it.
+    pub fn add(&mut self, order: Ordering, differs: bool) {
+        self.all += 1;
+        self.before += u64::from(order.is_lt());
+        self.different += u64::from(order.is_lt() && differs);
+        self.equal += u64::from(order.is_eq());
+    }
+
+    /// The answer.
+    pub fn finish(self) -> Value {
+        let Self { rank, before, different, equal, all } = self;
+        match rank {
+            Rank::Gaps => Value::Int8(before as i64 + 1),
+            Rank::Dense => Value::Int8(different as i64 + 1),
+            Rank::Percent if all == 0 => Value::Float8(0.0),
+            Rank::Percent => Value::Float8(before as f64 / all as f64),
+            Rank::Cumulative => Value::Float8((before + equal + 1) as f64 / (all + 1) as f64),
+        }
+    }
 }
 
 /// A place between two values: the numbers of the two, from 0, and how far it is behind the first.

@@ -11,7 +11,9 @@ use crate::plan::expr::{Ask, Expr};
 use crate::plan::window::OwnFn;
 use crate::plan::{Aggregate, SetItem, SortKey};
 use scaledb_types::cast::{Context, find_cast};
-use scaledb_types::func::{functions_named, named_parameters, resolve_function, resolve_operator};
+use scaledb_types::func::{
+    common_type, functions_named, named_parameters, resolve_function, resolve_operator,
+};
 use scaledb_types::{Base, Fields, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
@@ -36,6 +38,12 @@ pub fn plain_arg(arg: &FunctionArg) -> Result<&Ast> {
 enum Order<'o> {
     Of(&'o [&'o OrderByExpr]),
     Within(&'o [OrderByExpr]),
+}
+
+#[cold]
+fn without_within(name: &str) -> SqlError {
+    let what = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
+    SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
 }
 
 #[cold]
@@ -99,7 +107,11 @@ impl Binder<'_> {
             () if function.over.is_some() => Some("OVER"),
             () => None,
         };
-        if let Some(given) = given.filter(|_| !functions::is_aggregate(&name))
+        let places = !within.is_empty() && functions::is_hypothetical(&name);
+        if within.is_empty() && !list.is_empty() && functions::is_hypothetical(&name) {
+            return Err(without_within(&name));
+        }
+        if let Some(given) = given.filter(|_| !functions::is_aggregate(&name) && !places)
             && (given != "OVER" || OwnFn::named(&name).is_none())
             && !(function.over.is_some() && OwnFn::named(&name).is_some())
         {
@@ -123,7 +135,7 @@ impl Binder<'_> {
             let list = if star { &empty } else { list };
             return self.window(&name, list, function.filter.as_deref(), over);
         }
-        if functions::is_aggregate(&name) {
+        if functions::is_aggregate(&name) || places {
             let mut order = Vec::new();
             for clause in clauses {
                 match clause {
@@ -587,8 +599,7 @@ impl Binder<'_> {
         }
         let filter = filter.map(|filter| self.condition(filter, "FILTER")).transpose()?;
         if function.is_ordered_set() {
-            let what = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
-            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+            return Err(without_within(name));
         }
         Ok(Parts { function, args: exprs, direct: Vec::new(), order: keys, filter })
     }
@@ -602,7 +613,10 @@ impl Binder<'_> {
         filter: Option<&Ast>,
     ) -> Result<Parts> {
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
-        let (function, params) = AggregateFn::resolve(name, &types)?;
+        let (function, params) = match self.places_of(name, &types, within.len())? {
+            Some(found) => found,
+            None => AggregateFn::resolve(name, &types)?,
+        };
         if !function.is_ordered_set() {
             let what = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
@@ -615,6 +629,28 @@ impl Binder<'_> {
         let order = values.into_iter().zip(within).map(|(expr, item)| sort_key(expr, item)).collect();
         let filter = filter.map(|filter| self.condition(filter, "FILTER")).transpose()?;
         Ok(Parts { function, args: Vec::new(), direct: exprs, order, filter })
+    }
+
+    /// The aggregate of a name that is asked where a row would stand, with as many values in front of WITHIN GROUP as
+    /// there are behind it; and the types that values and keys become together.
+    ///
+    /// # Errors
+    /// 42883 for another number of values, 42804 for types that are not compared.
+    fn places_of(&self, name: &str, types: &[Type], keys: usize) -> Result<Option<(AggregateFn, Vec<Type>)>> {
+        if !functions::is_hypothetical(name) {
+            return Ok(None);
+        }
+        let values = types.len() - keys;
+        if values != keys {
+            let error = AggregateFn::missing(name, types);
+            return Err(error.hint(format!(
+                "To use the hypothetical-set aggregate {name}, the number of hypothetical direct arguments (here {values}) must match the number of ordering columns (here {keys})."
+            )));
+        }
+        let pair = |(value, key): (&Type, &Type)| common_type(&[*value, *key], "WITHIN GROUP");
+        let params = types[..keys].iter().zip(&types[keys..]).map(pair).collect::<Result<Vec<_>>>()?;
+        let params: Vec<Type> = params.iter().chain(&params).copied().collect();
+        Ok(AggregateFn::hypothetical(name, &params).map(|function| (function, params)))
     }
 
     /// A function whose rows are the elements of the array that another one makes of a text.

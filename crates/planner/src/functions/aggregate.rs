@@ -1,7 +1,7 @@
 //! Aggregates, for arguments of certain types.
 
 use scaledb_types::func::{Call, Interrupt};
-use scaledb_types::ordered_set::OrderedSet;
+use scaledb_types::ordered_set::{Hypothetical, OrderedSet};
 use scaledb_types::{Env, Result, SqlError, Type, Value};
 use std::sync::Arc;
 
@@ -27,6 +27,11 @@ pub fn is_aggregate(name: &str) -> bool {
     scaledb_types::is_aggregate(name)
 }
 
+/// Whether a name is that of an aggregate which is asked where a row would stand WITHIN GROUP.
+pub fn is_hypothetical(name: &str) -> bool {
+    scaledb_types::hypothetical_aggregate(name).is_some()
+}
+
 impl AggregateFn {
     /// The aggregate of a name, and the types of its arguments.
     ///
@@ -40,6 +45,12 @@ impl AggregateFn {
             result: resolved.result,
         };
         Ok((function, resolved.args))
+    }
+
+    /// The aggregate of a name that is asked where a row with these values would stand WITHIN GROUP.
+    pub fn hypothetical(name: &str, args: &[Type]) -> Option<Self> {
+        let (aggregate, result) = scaledb_types::hypothetical_aggregate(name)?;
+        Some(Self { aggregate, args: args.into(), result })
     }
 
     /// 42883: there is none of these parameters, WITHIN GROUP or without.
@@ -59,6 +70,11 @@ impl AggregateFn {
     /// Whether it is called with WITHIN GROUP.
     pub fn is_ordered_set(&self) -> bool {
         self.aggregate.is_ordered_set()
+    }
+
+    /// The place of a row that is asked for, if it is asked where a row would stand.
+    pub fn start_hypothetical(&self) -> Option<Hypothetical> {
+        self.aggregate.start_hypothetical()
     }
 
     /// Whether what has accumulated of parts of the rows merges to what accumulates of all of them.

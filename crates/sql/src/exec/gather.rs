@@ -126,7 +126,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         let aggregate = &aggregates[at];
         let Gathered { ways, files, weight: held, .. } = &groups.gathered;
         let (way, in_files, held) = (ways[at], files[at].is_some(), *held);
-        if aggregate.function.is_ordered_set() && key.iter().any(Value::is_null) {
+        let of_values =
+            aggregate.function.is_ordered_set() && aggregate.function.start_hypothetical().is_none();
+        if of_values && key.iter().any(Value::is_null) {
             return Ok(());
         }
         let once = way != Way::Sorted || aggregate.distinct;
@@ -253,6 +255,31 @@ impl<'a, W: Worker> Exec<'a, W> {
             let mut direct = Vec::with_capacity(aggregate.direct.len());
             for expr in &aggregate.direct {
                 direct.push(self.eval(expr)?);
+            }
+            if let Some(mut place) = aggregate.function.start_hypothetical() {
+                let keys = &aggregate.order;
+                match &mut gathered.merged[at] {
+                    Some(merging) => {
+                        let mut last: Option<Box<[Value]>> = None;
+                        while let Some(row) = merging.next(number)? {
+                            self.tick()?;
+                            let key = &row[1..];
+                            let differs = last.is_none_or(|last| order(keys, &last[1..], key).is_ne());
+                            place.add(order(keys, key, &direct), differs);
+                            last = Some(row);
+                        }
+                    }
+                    None => {
+                        sorted.sort_by(|a, b| order(keys, &a.0, &b.0));
+                        let mut last: Option<&Kept> = None;
+                        for (key, _) in &sorted {
+                            let differs = last.is_none_or(|last| order(keys, last, key).is_ne());
+                            place.add(order(keys, key, &direct), differs);
+                            last = Some(key);
+                        }
+                    }
+                }
+                return Ok(place.finish());
             }
             let mut set = aggregate.function.start_ordered(&direct, count)?;
             match &mut gathered.merged[at] {
