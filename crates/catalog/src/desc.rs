@@ -91,6 +91,9 @@ pub struct IndexDesc {
     /// Which rows it is for, if not for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate: Option<PredicateDesc>,
+    /// Whether NULL equals NULL in its keys, if it is unique.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nulls_not_distinct: bool,
     /// What two rows may not have in common, if the constraint is EXCLUDE.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclusion: Option<ExclusionDesc>,
@@ -119,9 +122,15 @@ pub struct PredicateDesc {
 }
 
 impl IndexDesc {
-    /// Whether its constraint is checked when a statement is done, or the transaction: the engine does not.
+    /// Whether its constraint is checked when a statement is done, or the transaction: the engine does not, or only
+    /// that of keys without NULLs.
     pub fn is_checked_late(&self) -> bool {
-        self.deferrable.is_some() || self.exclusion.is_some()
+        self.deferrable.is_some() || self.exclusion.is_some() || self.takes_one_null()
+    }
+
+    /// Whether two rows that it is for may not share a key that has NULLs, either.
+    pub fn takes_one_null(&self) -> bool {
+        self.unique && self.nulls_not_distinct
     }
 
     /// Whether two rows that it is for never share a key, not even while a statement runs.

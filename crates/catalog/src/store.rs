@@ -2,7 +2,7 @@
 
 use crate::access::{AccessDesc, DATABASE, RoleDesc};
 use crate::databases::DatabaseDesc;
-use crate::desc::{EnumDesc, Relation, SchemaDesc, SequenceDesc, TableDesc, ViewDesc};
+use crate::desc::{EnumDesc, IndexDesc, Relation, SchemaDesc, SequenceDesc, TableDesc, ViewDesc};
 use crate::domain::DomainDesc;
 use crate::extensions::ExtensionDesc;
 use crate::local::{FIRST_LOCAL_OID, is_local, local_oids};
@@ -63,6 +63,8 @@ pub struct SequenceValue {
 enum Later<'a> {
     /// Values of columns are computed, those of generated columns and of partial indexes.
     ComputingTable(&'a TableDesc),
+    /// A table that has unique indexes in which NULL equals NULL.
+    OneNullTable(&'a TableDesc),
     /// A table that has EXCLUDE constraints.
     ExcludingTable(&'a TableDesc),
     /// A table that has triggers.
@@ -103,7 +105,7 @@ enum Later<'a> {
 #[derive(Deserialize)]
 enum Descriptor {
     #[serde(alias = "ComputingTable", alias = "TriggeringTable", alias = "ExcludingTable")]
-    #[serde(alias = "LateTriggeringTable")]
+    #[serde(alias = "LateTriggeringTable", alias = "OneNullTable")]
     #[serde(alias = "MaterializedView", alias = "ReferringTable", alias = "SecuredTable")]
     Table(Arc<TableDesc>),
     Sequence(Arc<SequenceDesc>),
@@ -124,6 +126,9 @@ enum Descriptor {
 fn text(relation: &Relation) -> serde_json::Result<String> {
     // the latest first: who knows a name knows what the names behind it are for
     match relation {
+        Relation::Table(table) if table.indexes.iter().any(IndexDesc::takes_one_null) => {
+            serde_json::to_string(&Later::OneNullTable(table))
+        }
         Relation::Table(table) if table.triggers.iter().any(TriggerDesc::is_late) => {
             serde_json::to_string(&Later::LateTriggeringTable(table))
         }
@@ -672,12 +677,20 @@ mod tests {
             deferrable: None,
             engine: String::new(),
             predicate: None,
+            nulls_not_distinct: false,
             exclusion: Some(exclusion),
         });
         let excluding = Relation::Table(Arc::new(desc));
         let later = text(&excluding).expect("it can be written");
         assert!(later.starts_with("{\"ExcludingTable\""), "a version that checks no rows would read {later}");
         assert_eq!(read(&later), excluding);
+        let Relation::Table(table) = &excluding else { panic!("a table") };
+        let mut desc = (**table).clone();
+        (desc.indexes[0].unique, desc.indexes[0].nulls_not_distinct) = (true, true);
+        let one_null = Relation::Table(Arc::new(desc));
+        let later = text(&one_null).expect("it can be written");
+        assert!(later.starts_with("{\"OneNullTable\""), "a version that lets NULLs pass would read {later}");
+        assert_eq!(read(&later), one_null);
         let Relation::Table(table) = &excluding else { panic!("a table") };
         let mut desc = (**table).clone();
         desc.materialized = Some(MaterializedDesc {

@@ -4,7 +4,7 @@
 //! each level: `abs(abs(...))`, or a mistake inside of thirty casts, takes minutes. A statement that is taken as it
 //! seems calls [`Dialect::parse_prefix`] about once for each operand; one that needs much more is refused.
 
-use super::{alter_table, create_as, elements, merge, sequence};
+use super::{alter_table, create_as, elements, merge, sequence, unique};
 use sqlparser::ast::{
     BinaryOperator, ColumnOption, DataType, Expr, Ident, Interval, ObjectNamePart, Statement, TrimWhereField,
     TypedString, UnaryOperator, Value,
@@ -299,7 +299,7 @@ impl Dialect for Bounded {
         &self,
         parser: &mut Parser<'_>,
     ) -> Result<Option<Result<Option<ColumnOption>, ParserError>>, ParserError> {
-        Ok(sequence::identity(parser).map(|option| option.map(Some)))
+        Ok(sequence::identity(parser).or_else(|| unique::of_column(parser)).map(|option| option.map(Some)))
     }
 
     fn identifier_quote_style(&self, identifier: &str) -> Option<char> {

@@ -88,12 +88,12 @@ const INCLUDES: &str = "INCLUDE ";
 /// How far the columns of a constraint are from each other, in tokens.
 const NEAR: usize = 4_096;
 
-/// UNIQUE or KEY before the columns of a constraint that end at a token.
+/// UNIQUE, KEY or NULLS NOT DISTINCT before the columns of a constraint that end at a token.
 fn key_before(tokens: &[TokenWithSpan], close: usize) -> Option<usize> {
     let begin = close.saturating_sub(NEAR);
     let open = begin + tokens[begin..close].iter().rposition(|token| token.token == Token::LParen)?;
     let key = tokens[..open].iter().rposition(|token| !matches!(token.token, Token::Whitespace(_)))?;
-    (is(tokens, key, "UNIQUE") || is(tokens, key, "KEY")).then_some(key)
+    ["UNIQUE", "KEY", "DISTINCT"].iter().any(|word| is(tokens, key, word)).then_some(key)
 }
 
 /// The columns that the index of a constraint includes, by what stands for its name.

@@ -55,6 +55,7 @@ pub mod set_schema;
 mod strings;
 mod table;
 pub mod trigger;
+mod unique;
 mod unknown;
 pub mod unmarked;
 mod using;

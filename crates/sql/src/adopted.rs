@@ -160,6 +160,7 @@ pub(crate) fn describe_index(index: &IndexInfo, oid: u32) -> IndexDesc {
         deferrable: None,
         engine: index.name.clone(),
         predicate: None,
+        nulls_not_distinct: false,
         exclusion: None,
     }
 }
@@ -353,6 +354,9 @@ pub(crate) fn read_only(catalog: &Catalog, desc: &TableDesc, info: &TableInfo) -
     }
     if let Some(index) = desc.indexes.iter().find(|index| index.exclusion.is_some()) {
         return Some(format!("its constraint \"{}\" is EXCLUDE", index.name));
+    }
+    if let Some(index) = desc.indexes.iter().find(|index| index.takes_one_null()) {
+        return Some(format!("its index \"{}\" is NULLS NOT DISTINCT", index.name));
     }
     if let Some(index) = desc.indexes.iter().find(|index| index.deferrable.is_some()) {
         return Some(format!("its constraint \"{}\" is deferrable", index.name));

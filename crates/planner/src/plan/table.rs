@@ -4,7 +4,7 @@ use super::place::Places;
 use scaledb_base::TableId;
 use scaledb_catalog::{Catalog, ColumnDesc, TableDesc};
 use scaledb_engine::TableInfo;
-use scaledb_types::{Result, SqlError, SqlState, Type};
+use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -101,6 +101,21 @@ impl BoundTable {
     pub fn late(&self) -> Vec<usize> {
         let indexes = self.desc.indexes.iter().enumerate();
         indexes.filter(|(_, index)| index.is_checked_late()).map(|(number, _)| number).collect()
+    }
+
+    /// Whether no other row may have this key of a secondary index that has a constraint.
+    pub fn is_compared(&self, number: usize, key: &[Value]) -> bool {
+        let (markers, shown) = key.split_at(self.hidden_columns(IndexRef::Secondary(number)));
+        let has_null = |values: &[Value]| values.iter().any(Value::is_null);
+        !has_null(markers) && (self.desc.indexes[number].takes_one_null() || !has_null(shown))
+    }
+
+    /// Whether that is looked at when a statement is done, or the transaction.
+    pub fn is_compared_late(&self, number: usize, key: &[Value]) -> bool {
+        let desc = &self.desc.indexes[number];
+        // the engine looks at keys without NULLs itself
+        let by_engine = desc.is_unique_at_once() && !key.iter().any(Value::is_null);
+        self.is_compared(number, key) && !by_engine
     }
 
     /// The oid of an index; that of the table if it has no primary key.

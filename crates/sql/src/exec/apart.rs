@@ -5,7 +5,7 @@
 
 use super::changes::Changes;
 use super::late::late_arbiter;
-use super::modify_table::Inserting;
+use super::modify_table::{Inserting, with_key};
 use super::{Exec, Next};
 use scaledb_base::TableId;
 use scaledb_engine::{RowId, Worker};
@@ -83,7 +83,10 @@ impl<'a, W: Worker> Exec<'a, W> {
                                 that writes in several parts";
                     return Err(SqlError::unsupported(what));
                 }
-                Taken::No if conflict.index.is_none() && !insert.checks.late.is_empty() => {
+                Taken::No
+                    if conflict.index.is_none()
+                        && insert.table.desc.indexes.iter().any(|index| index.deferrable.is_some()) =>
+                {
                     return Err(late_arbiter());
                 }
                 Taken::No => {}
@@ -128,10 +131,9 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn taken(&mut self, insert: &Insert) -> Result<Taken> {
         for (index, key) in self.unique_keys(insert, true)? {
             let id = insert.table.index_id(index);
-            let there = self
-                .worker()?
-                .get(id, &key, &Projection::existence(), |row, _| row)
-                .map_err(|error| self.context.engine_error(error))?;
+            let there =
+                with_key(self.worker()?, &insert.table, index, &key, &Projection::existence(), |row, _| row)
+                    .map_err(|error| self.context.engine_error(error))?;
             let Some(parts) = &self.parts else { continue };
             let gone = |row| parts.touched.get(&(insert.table.info.id, row)) == Some(&true);
             if there.is_some_and(|row| !gone(row)) {

@@ -1,5 +1,5 @@
-//! What is checked when a statement is done, or the transaction: foreign keys, unique keys that are deferrable, EXCLUDE
-//! constraints, and what constraint triggers check.
+//! What is checked when a statement is done, or the transaction: foreign keys, unique keys that are deferrable or in
+//! which NULL equals NULL, EXCLUDE constraints, and what constraint triggers check.
 
 use super::references::Reference;
 use super::triggers::Fired;
@@ -46,9 +46,9 @@ impl Check {
         Some(Self::Reference(Reference::referred(key, old, new)))
     }
 
-    /// A row with this key; `None` if there is a NULL in it, which equals nothing.
+    /// A row with this key; `None` if it equals none, or the engine has compared it.
     pub(super) fn key(table: Arc<BoundTable>, index: usize, key: Vec<Value>) -> Option<Self> {
-        (!key.iter().any(Value::is_null)).then_some(Self::Key(NewKey { table, index, key }))
+        table.is_compared_late(index, &key).then(|| Self::Key(NewKey { table, index, key }))
     }
 
     /// The table whose change asked for it.
@@ -212,7 +212,8 @@ impl<W: Worker> Exec<'_, W> {
                         None => return Ok(()),
                     }
                 } else if self.is_shared(table, *index, key.iter())? {
-                    self.taken_key(table, IndexRef::Secondary(*index), key.iter())
+                    let index = IndexRef::Secondary(*index);
+                    self.taken_key(table, index, key.iter().skip(table.hidden_columns(index)))
                 } else {
                     return Ok(());
                 };

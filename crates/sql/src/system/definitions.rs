@@ -59,7 +59,10 @@ pub(super) fn index_definition(
     let (name, columns, predicate) = (quoted(name), columns.join(", "), predicate.unwrap_or_default());
     let exclusion = index.and_then(|index| index.exclusion.as_ref());
     let method = exclusion.map_or("btree", |exclusion| &exclusion.method);
-    Some(format!("CREATE {unique}INDEX {name} ON {table} USING {method} ({columns}){included}{predicate}"))
+    let nulls = if index.is_some_and(|index| index.nulls_not_distinct) { " NULLS NOT DISTINCT" } else { "" };
+    Some(format!(
+        "CREATE {unique}INDEX {name} ON {table} USING {method} ({columns}){included}{nulls}{predicate}"
+    ))
 }
 
 pub(super) fn index_column(
@@ -115,7 +118,11 @@ pub(super) fn constraint_definition(facts: &dyn Facts, oid: u32, pretty: bool) -
             if let Some(exclusion) = &index.exclusion {
                 return Some(format!("{}{when}", excludes(facts, table, index, exclusion, pretty)));
             }
-            let kind = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
+            let kind = match (index.primary, index.nulls_not_distinct) {
+                (true, _) => "PRIMARY KEY",
+                (false, true) => "UNIQUE NULLS NOT DISTINCT",
+                (false, false) => "UNIQUE",
+            };
             let columns = names(table, index.columns.iter().map(|c| c.attnum));
             return Some(format!("{kind} ({columns}){}{when}", included(table, oid)));
         }

@@ -145,8 +145,6 @@ fn statements_that_the_parser_does_not_know_are_named() {
         ("create unlogged table u (a int)", "CREATE UNLOGGED TABLE is not supported"),
         ("create aggregate p (int) (sfunc = f, stype = int)", "CREATE AGGREGATE is not supported"),
         ("create index on t using gin (b)", "indexes of type gin are not supported"),
-        ("create table u (a int, unique nulls not distinct (a))", "NULLS NOT DISTINCT is not supported"),
-        ("create unique index on t (a) nulls not distinct", "NULLS NOT DISTINCT is not supported"),
         (
             "create index on t (a, b, a desc)",
             "an index with a column or an expression twice is not supported",

@@ -4,8 +4,10 @@ use super::super::foresee::PutOff;
 use super::super::late::{Check, late_arbiter};
 use super::super::spill::Stash;
 use super::super::{Exec, Flow, Next, codec};
+use super::on_conflict::with_key;
 use crate::counts::Write;
 use scaledb_base::{Error, TableId};
+use scaledb_catalog::IndexDesc;
 use scaledb_engine::{RowId, Worker};
 use scaledb_keys::KeyBuf;
 use scaledb_planner::plan::{BoundTable, IndexRef, Insert, OnConflict, Slot};
@@ -67,7 +69,10 @@ impl<'a, W: Worker> Exec<'a, W> {
         // an insert that fails behind its first write takes that back, and rows of this transaction have other names
         // then: so where another index than the table itself is asked, and where the other ones come first
         let of_table = |conflict: &OnConflict| conflict.index == Some(IndexRef::Primary);
-        let looks_first = chooses && (uniques() > 1 || !insert.conflict.as_ref().is_some_and(of_table));
+        let one_null =
+            insert.conflict.is_some() && insert.table.desc.indexes.iter().any(IndexDesc::takes_one_null);
+        let looks_first =
+            one_null || chooses && (uniques() > 1 || !insert.conflict.as_ref().is_some_and(of_table));
         let mut state = Inserting { insert, buffer, touched: HashSet::new(), looks_first };
         self.insert_rows(&mut state, next)?;
         self.buffer = Some(state.buffer);
@@ -179,24 +184,32 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
     }
 
-    /// The key that ON CONFLICT names, if it has to be looked up before the insert, and a row has it.
+    /// The key that ON CONFLICT names, if it has to be looked up before the insert, and a row has it. If it names none,
+    /// only keys with NULLs have to be: of others the engine tells.
     fn existing_key(&mut self, state: &Inserting<'_>) -> Result<Option<(IndexRef, KeyBuf)>> {
         let insert = state.insert;
         let table = &*insert.table;
         if !state.looks_first {
             return Ok(None);
         }
-        let Some(index) = insert.conflict.as_ref().and_then(|conflict| conflict.index) else {
-            return Ok(None);
+        let one_null = |number: &usize| table.desc.indexes[*number].takes_one_null();
+        let asked: Vec<IndexRef> = match insert.conflict.as_ref().and_then(|conflict| conflict.index) {
+            Some(index) => vec![index],
+            None => (0..table.secondary.len()).filter(one_null).map(IndexRef::Secondary).collect(),
         };
-        // an EXCLUDE constraint has been asked
-        if matches!(index, IndexRef::Secondary(number) if table.desc.indexes[number].exclusion.is_some()) {
-            return Ok(None);
+        for index in asked {
+            // an EXCLUDE constraint has been asked
+            if matches!(index, IndexRef::Secondary(number) if table.desc.indexes[number].exclusion.is_some())
+            {
+                continue;
+            }
+            let Some(key) = self.key_of(table, index, &insert.row)? else { continue };
+            let existing = with_key(self.worker()?, table, index, &key, &Projection::existence(), |_, _| ());
+            if existing.map_err(|error| self.context.engine_error(error))?.is_some() {
+                return Ok(Some((index, key)));
+            }
         }
-        let Some(key) = self.key_of(table, index, &insert.row)? else { return Ok(None) };
-        let existing = self.worker()?.get(table.index_id(index), &key, &Projection::existence(), |_, _| ());
-        let existing = existing.map_err(|error| self.context.engine_error(error))?;
-        Ok(existing.map(|()| (index, key)))
+        Ok(None)
     }
 
     /// Whether ON CONFLICT DO NOTHING leaves the row of the slots out for an EXCLUDE constraint.
@@ -239,7 +252,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
     }
 
-    /// The key of the new row in an index; `None` if a NULL is in it, which conflicts with nothing.
+    /// The key of the new row in an index; `None` if it conflicts with nothing, for a NULL is in it.
     pub(in crate::exec) fn key_of(
         &self,
         table: &BoundTable,
@@ -247,9 +260,12 @@ impl<'a, W: Worker> Exec<'a, W> {
         row: &[Slot],
     ) -> Result<Option<KeyBuf>> {
         let mut key = KeyBuf::new();
-        for column in table.index_columns(index) {
+        let one_null =
+            matches!(index, IndexRef::Secondary(number) if table.desc.indexes[number].takes_one_null());
+        let hidden = table.hidden_columns(index);
+        for (at, column) in table.index_columns(index).iter().enumerate() {
             let value = &self.frame[row[column.position]];
-            if value.is_null() {
+            if value.is_null() && !(one_null && at >= hidden) {
                 return Ok(None);
             }
             codec::push_key(&mut key, table, column, value)?;

@@ -14,6 +14,7 @@ mod triggered;
 mod update;
 
 pub(super) use insert::Inserting;
+pub(super) use on_conflict::with_key;
 
 use super::{Exec, Flow, Next};
 use crate::counts::Write;

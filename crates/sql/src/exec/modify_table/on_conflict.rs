@@ -5,12 +5,14 @@ use super::super::changes::Changes;
 use super::super::{Exec, Next, codec};
 use super::Inserting;
 use crate::counts::Write;
-use scaledb_engine::{RowId, Worker};
+use scaledb_engine::{Order, Range, RowId, Worker};
+use scaledb_keys::KeyBuf;
 use scaledb_locks::Mode;
 use scaledb_planner::plan::secured::About;
 use scaledb_planner::plan::{BoundTable, ConflictUpdate, IndexRef, Slot};
-use scaledb_row::Projection;
+use scaledb_row::{Projection, RowRef};
 use scaledb_types::{Result, SqlError};
+use std::ops::ControlFlow;
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// ON CONFLICT: a row with the key is there.
@@ -97,7 +99,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         let worker = self.worker()?;
         let mark = worker.read_mark();
-        let named = worker.get(table.index_id(index), key, &Projection::existence(), |id, _| id);
+        let named = with_key(worker, table, index, key, &Projection::existence(), |id, _| id);
         worker.forget_reads(mark);
         match named.map_err(|error| self.context.engine_error(error))? {
             Some(row) => self.reserve_all(table, &[row], Mode::Exclusive),
@@ -118,7 +120,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         };
         let frame = &mut self.frame;
         let all = Projection::all(&table.info.schema);
-        let found = worker.get(table.index_id(index), key, &all, |id, row| {
+        let found = with_key(worker, table, index, key, &all, |id, row| {
             for (position, &slot) in slots.iter().enumerate() {
                 frame[slot] = codec::column(row, table, position)?;
             }
@@ -127,4 +129,28 @@ impl<'a, W: Worker> Exec<'a, W> {
         self.worker = Some(worker);
         found.map_err(|error| self.context.engine_error(error))?.transpose()
     }
+}
+
+/// Finds the row that has a key which no two rows share. The engine knows a key with NULLs as that of several.
+pub(in crate::exec) fn with_key<W: Worker, R>(
+    worker: &mut W,
+    table: &BoundTable,
+    index: IndexRef,
+    key: &[u8],
+    columns: &Projection,
+    found: impl FnOnce(RowId, RowRef<'_>) -> R,
+) -> scaledb_base::Result<Option<R>> {
+    let id = table.index_id(index);
+    if !matches!(index, IndexRef::Secondary(number) if table.desc.indexes[number].takes_one_null()) {
+        return worker.get(id, key, columns, found);
+    }
+    let mut end = KeyBuf::from(key);
+    let end = if end.next_prefix() { Some(end) } else { None };
+    let range = Range { start: key, end: end.as_deref() };
+    let (mut found, mut result) = (Some(found), None);
+    worker.scan(id, range, Order::Forward, columns, |row, _, values| {
+        result = found.take().map(|found| found(row, values));
+        ControlFlow::Break(())
+    })?;
+    Ok(result)
 }

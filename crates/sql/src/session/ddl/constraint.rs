@@ -48,7 +48,8 @@ impl<E: Engine> Session<E> {
                 }
                 ColumnOption::Unique(option) => {
                     let key = plain_key(desc, &own)?;
-                    self.unique(desc, name, vec![key], &[], option.characteristics.as_ref())?;
+                    let characteristics = option.characteristics.as_ref();
+                    self.unique(desc, name, vec![key], &[], (characteristics, option.nulls_distinct))?;
                 }
                 ColumnOption::Check(check) => {
                     refuse_enforced(check.enforced)?;
@@ -89,13 +90,11 @@ impl<E: Engine> Session<E> {
                 include(desc, index, &key.index_name.iter().flat_map(included_columns).collect::<Vec<_>>())
             }
             TableConstraint::Unique(key) => {
-                if matches!(key.nulls_distinct, NullsDistinctOption::NotDistinct) {
-                    return Err(SqlError::unsupported("NULLS NOT DISTINCT is not supported"));
-                }
                 let columns =
                     key.columns.iter().map(|c| key_column(desc, &c.column)).collect::<Result<_>>()?;
                 let included: Vec<String> = key.index_name.iter().flat_map(included_columns).collect();
-                self.unique(desc, key.name.as_ref(), columns, &included, key.characteristics.as_ref())
+                let how = (key.characteristics.as_ref(), key.nulls_distinct);
+                self.unique(desc, key.name.as_ref(), columns, &included, how)
             }
             TableConstraint::Check(check) if check.enforced.is_some() => refuse_enforced(check.enforced),
             TableConstraint::Check(check) => match exclusion_of(&check.expr) {
@@ -155,6 +154,7 @@ impl<E: Engine> Session<E> {
                 deferrable,
                 engine: String::new(),
                 predicate: None,
+                nulls_not_distinct: false,
                 exclusion: None,
             });
         } else {
@@ -169,7 +169,7 @@ impl<E: Engine> Session<E> {
         name: Option<&Ident>,
         columns: Vec<KeyColumn>,
         included: &[String],
-        characteristics: Option<&ConstraintCharacteristics>,
+        (characteristics, nulls): (Option<&ConstraintCharacteristics>, NullsDistinctOption),
     ) -> Result<()> {
         self.check_may_create_in(&desc.schema)?;
         no_duplicates(desc, &columns)?;
@@ -189,6 +189,7 @@ impl<E: Engine> Session<E> {
             deferrable,
             engine: String::new(),
             predicate: None,
+            nulls_not_distinct: matches!(nulls, NullsDistinctOption::NotDistinct),
             exclusion: None,
         });
         include(desc, Some(oid), included)

@@ -337,9 +337,6 @@ impl<E: Engine> Session<E> {
                 return Err(SqlError::unsupported(format!("indexes of type {name} are not supported")));
             }
         }
-        if create.nulls_distinct == Some(false) {
-            return Err(SqlError::unsupported("NULLS NOT DISTINCT is not supported"));
-        }
         if create.concurrently {
             self.check_no_block("CREATE INDEX CONCURRENTLY")?;
         }
@@ -390,6 +387,7 @@ impl<E: Engine> Session<E> {
             deferrable: None,
             engine: String::new(),
             predicate,
+            nulls_not_distinct: create.nulls_distinct == Some(false),
             exclusion: None,
         });
         let included: Vec<String> = create.include.iter().map(fold).collect();

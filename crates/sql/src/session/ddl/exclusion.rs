@@ -87,6 +87,7 @@ impl<E: Engine> Session<E> {
             deferrable: exclusion.deferrable,
             engine: String::new(),
             predicate,
+            nulls_not_distinct: false,
             exclusion: Some(ExclusionDesc {
                 method: exclusion.method.to_owned(),
                 overlaps: overlap.is_some(),

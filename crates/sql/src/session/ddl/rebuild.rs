@@ -359,16 +359,15 @@ fn insert_copy<W: Worker>(
 /// 23505 or 23P01 if a row that was inserted shares a key with another, or excludes it, where the engine does not look.
 fn check_late<W: Worker>(exec: &mut Exec<'_, W>, table: &BoundTable, row: &[Value]) -> Result<()> {
     for number in table.late() {
-        let columns = &table.secondary[number];
+        let columns = table.secondary[number].iter();
+        let key: Vec<Value> = columns.map(|column| row[column.position].clone()).collect();
         if table.desc.indexes[number].exclusion.is_some() {
-            let key: Vec<Value> = columns.iter().map(|column| row[column.position].clone()).collect();
             if let Some(existing) = exec.excluded_by(table, number, &key, true)? {
                 return Err(not_exclusive(table, number, &key, &existing, exec.context.env));
             }
             continue;
         }
-        let is_null = columns.iter().any(|column| row[column.position].is_null());
-        if !is_null && exec.is_shared(table, number, columns.iter().map(|column| &row[column.position]))? {
+        if table.is_compared_late(number, &key) && exec.is_shared(table, number, key.iter())? {
             return Err(not_unique(table, table.info.indexes[number].id, row, exec.context.env));
         }
     }

@@ -36,7 +36,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         };
         for (name, kind, _, deferrable, deferred) in listed(table) {
             let row = row(name, kind, deferrable, deferred);
-            rows.push(if kind == "UNIQUE" { row.yes("nulls_distinct", true) } else { row });
+            let one_null = table.indexes.iter().any(|index| index.name == name && index.nulls_not_distinct);
+            rows.push(if kind == "UNIQUE" { row.yes("nulls_distinct", !one_null) } else { row });
         }
         rows.extend(not_nulls(catalog, table).map(|(name, _)| row(&name, "CHECK", false, false)));
     }

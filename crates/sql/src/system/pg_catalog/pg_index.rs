@@ -28,6 +28,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             .primary_key
             .iter()
             .map(|key| (key.oid, &key.columns, true, true, (true, false), (None, None)));
+        let one_null: Vec<u32> =
+            table.indexes.iter().filter(|index| index.nulls_not_distinct).map(|index| index.oid).collect();
         let indexes = table.indexes.iter();
         let indexes = indexes.map(|index| {
             let predicate = index
@@ -59,6 +61,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .int2("indnatts", columns.len() + included.len())
                     .int2("indnkeyatts", columns.len())
                     .flag("indisunique", unique)
+                    .flag("indnullsnotdistinct", one_null.contains(&oid))
                     .flag("indisprimary", primary)
                     .flag("indisexclusion", exclusion)
                     .flag("indimmediate", immediate)
