@@ -54,6 +54,11 @@ impl Polymorphic {
         }
     }
 
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
     /// Whether it is of the family whose arguments become one type.
     pub fn is_compatible(self) -> bool {
         matches!(

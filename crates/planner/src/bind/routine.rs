@@ -1,7 +1,7 @@
 //! Calls of functions and procedures that somebody has written.
 
 use super::names::{Naming, fold, own_schema, split};
-use super::variadic::spread;
+use super::variadic::{begins_with_text, spread, takes_any};
 use super::{Binder, Typed, unsupported};
 use crate::functions::{ScalarFn, SessionFn, SetFn, is_aggregate, returns_set};
 use crate::plan::SetCall;
@@ -37,8 +37,8 @@ struct Match {
     order: Vec<Option<usize>>,
     /// The arguments that are left for a VARIADIC parameter, which is the last one.
     rest: Option<Range<usize>>,
-    /// What its polymorphic parameters are.
-    inferred: Option<Inferred>,
+    /// What its polymorphic parameters take, if it has some.
+    open: Option<Vec<(Polymorphic, Type)>>,
     /// How many arguments have the very type of their parameters.
     exact: usize,
     /// How many arguments without a type become text.
@@ -102,7 +102,17 @@ impl Binder<'_> {
             // the system's schema comes first in every path
             let of_system: Vec<Type> = types().collect();
             let is_of_system = has_function(&name, &of_system);
-            matches.retain(|found| found.exact == count && !is_of_system);
+            // one of the system's that takes anything takes hardly an argument as it is
+            let first = of_system.first().filter(|_| begins_with_text(&name));
+            let own = (
+                usize::from(first.is_some_and(|ty| ty.same(Type::TEXT))),
+                usize::from(first.is_some_and(|ty| ty.base == Base::Unknown)),
+            );
+            let fits = |found: &Match| match takes_any(&name) {
+                true => (found.exact, found.texts) > own,
+                false => found.exact == count && !is_of_system,
+            };
+            matches.retain(fits);
         }
         let best = matches.iter().map(|found| found.exact).max();
         matches.retain(|found| Some(found.exact) == best);
@@ -138,7 +148,7 @@ impl Binder<'_> {
             );
             return Err(SqlError::new(SqlState::AMBIGUOUS_FUNCTION, what).hint(hint));
         }
-        let Some(Match { desc, order, rest, inferred, .. }) = matches.pop() else { return Ok(None) };
+        let Some(Match { desc, order, rest, open, .. }) = matches.pop() else { return Ok(None) };
         if desc.kind != kind {
             let what = match kind {
                 RoutineKind::Function => format!("{} is a procedure", shown()),
@@ -158,8 +168,8 @@ impl Binder<'_> {
         self.calls_routine(&desc.schema, desc.oid);
         let args: Vec<Typed> =
             given.placed.into_iter().chain(given.named.into_iter().map(|(_, arg)| arg)).collect();
-        let desc = match &inferred {
-            Some(inferred) => self.instance_of(&desc, inferred)?,
+        let desc = match open {
+            Some(open) => self.instance_of(&desc, open, &order)?,
             None => desc,
         };
         let mut exprs = Vec::with_capacity(order.len());
@@ -331,11 +341,13 @@ impl Binder<'_> {
                 }
             }
         }
-        let inferred = match desc.parameters.iter().any(|parameter| is_polymorphic(parameter.type_oid)) {
-            true => Some(Inferred::of_call(&open)?),
+        let open = match desc.parameters.iter().any(|parameter| is_polymorphic(parameter.type_oid)) {
+            // no call takes such arguments
+            true if Inferred::of_call(&open).is_none() => return None,
+            true => Some(open),
             false => None,
         };
-        Some(Match { desc, order, rest, inferred, exact, texts, place, types: wanted })
+        Some(Match { desc, order, rest, open, exact, texts, place, types: wanted })
     }
 
     /// Whether an argument is a row of a table, or NULL.
@@ -350,11 +362,28 @@ impl Binder<'_> {
             && fields.types.iter().zip(&wanted).all(|(own, (_, ty))| own.same(*ty))
     }
 
-    /// A polymorphic routine as a call has it.
+    /// A polymorphic routine as a call has it that gives arguments in this order: they and the defaults of the other
+    /// parameters say what its types are.
     ///
     /// # Errors
-    /// 42804 if nothing says what its types are.
-    fn instance_of(&mut self, desc: &Arc<RoutineDesc>, inferred: &Inferred) -> Result<Arc<RoutineDesc>> {
+    /// 42804 if nothing says what its types are, or a default is none for what the arguments are.
+    fn instance_of(
+        &mut self,
+        desc: &Arc<RoutineDesc>,
+        mut open: Vec<(Polymorphic, Type)>,
+        order: &[Option<usize>],
+    ) -> Result<Arc<RoutineDesc>> {
+        for (parameter, _) in desc.named().zip(order).filter(|(_, from)| from.is_none()) {
+            let declared = self.catalog.type_of_oid(parameter.type_oid).and_then(Polymorphic::of_type);
+            if let (Some(declared), Some(default)) = (declared, parameter.default.as_deref()) {
+                open.push((declared, self.default_of(default)?.ty));
+            }
+        }
+        let inferred = Inferred::of_call(&open).ok_or_else(|| {
+            let declared = open.first().map_or("anyelement", |(declared, _)| declared.name());
+            let what = format!("arguments declared \"{declared}\" are not all alike");
+            SqlError::new(SqlState::DATATYPE_MISMATCH, what)
+        })?;
         let mut made = (**desc).clone();
         let mut resolve = |oid: u32| -> Result<u32> {
             let ty = self.catalog.type_of_oid(oid).and_then(Polymorphic::of_type);

@@ -19,6 +19,27 @@ pub(super) fn spread(arg: &FunctionArg) -> Option<&Ast> {
     }
 }
 
+/// Whether a function of the system takes any number of arguments of any types.
+pub(super) fn takes_any(name: &str) -> bool {
+    matches!(
+        name,
+        "concat"
+            | "concat_ws"
+            | "format"
+            | "num_nulls"
+            | "num_nonnulls"
+            | "json_build_array"
+            | "jsonb_build_array"
+            | "json_build_object"
+            | "jsonb_build_object"
+    )
+}
+
+/// Whether the first argument of such a function is a text.
+pub(super) fn begins_with_text(name: &str) -> bool {
+    matches!(name, "concat_ws" | "format")
+}
+
 impl Binder<'_> {
     /// A call with VARIADIC; `None` if it is none.
     ///
@@ -31,18 +52,7 @@ impl Binder<'_> {
         for arg in others {
             args.push(self.expr(plain_arg(arg)?)?);
         }
-        let takes_any = matches!(
-            name,
-            "concat"
-                | "concat_ws"
-                | "format"
-                | "num_nulls"
-                | "num_nonnulls"
-                | "json_build_array"
-                | "jsonb_build_array"
-                | "json_build_object"
-                | "jsonb_build_object"
-        );
+        let takes_any = takes_any(name);
         let path = matches!(
             name,
             "json_extract_path" | "json_extract_path_text" | "jsonb_extract_path" | "jsonb_extract_path_text"
@@ -50,7 +60,7 @@ impl Binder<'_> {
         let all = self.expr(array)?;
         let unknown = all.ty.base == Base::Unknown && !all.ty.array;
         // the array stands for all arguments that may be many
-        let before = usize::from(path || matches!(name, "concat_ws" | "format"));
+        let before = usize::from(path || begins_with_text(name));
         if !takes_any && !path || args.len() != before {
             let types: Vec<Type> = args.iter().map(|arg| arg.ty).chain([all.ty]).collect();
             return Err(scaledb_types::func::missing_function(name, &types));

@@ -1,0 +1,32 @@
+-- polymorphic functions whose defaults say what their types are
+create function dfunc(a anyelement default 42) returns text language sql as $$ select $1::text $$;
+select dfunc(), dfunc(1.5), dfunc('x'::text);
+create function dfun2(a anyelement, b anyelement default 42) returns text language sql as $$ select $1::text || $2::text $$;
+select dfun2(1);
+select dfun2('x'::text);
+select dfun2(1.5);
+select dfun2('7');
+create function dfun3(a anyelement default 'x'::text, b anyarray default '{a,b}'::text[]) returns anyarray language sql as $$ select $1 || $2 $$;
+select dfun3(), dfun3('q'::text), dfun3(b => array['z']);
+create function dfun5(a anycompatible default 1, b anycompatible default 2.5) returns anycompatible language sql as $$ select $1 + $2 $$;
+select dfun5(), dfun5(7), dfun5(b => 7);
+create function dfun6(a anyelement default 42, b int default 5) returns anyelement language sql as $$ select $1 $$;
+select dfun6(), pg_typeof(dfun6()), dfun6(b => 1);
+create function dfun8(a anyelement default 42, variadic b anyarray default array[1, 2]) returns anyarray language sql as $$ select $2 $$;
+select dfun8(), dfun8(1), dfun8(1, 2, 3);
+select dfun8('a'::text);
+-- functions that are called as those of the system that take anything
+create function concat(text, variadic anyarray) returns text as $$ select array_to_string($2, $1) $$ language sql immutable;
+select concat('%', 1, 2, 3, 4, 5);
+select concat('|', 'a'::text, 'b', 'c');
+select concat('|', variadic array[1, 2, 33]);
+select concat('|', variadic array[]::int[]);
+drop function concat(text, anyarray);
+select concat('|', 1, 2);
+create schema ff;
+create function ff.lower(text) returns text language sql as $$ select 'mine' $$;
+create function ff.concat_ws(text, variadic text[]) returns text language sql as $$ select 'mine' $$;
+create function ff.format(text, text) returns text language sql as $$ select 'mine2' $$;
+create function ff.num_nulls(int, int) returns int language sql as $$ select -7 $$;
+set search_path = ff, public;
+select lower('A'), concat_ws(','::text, 'a'::text), concat_ws(',', 'a', 'b'), format('%s', 'a'), num_nulls(1, 2), num_nulls(1, 2, null);
