@@ -406,7 +406,10 @@ impl Binder<'_> {
             Some(list) => list,
             None => {
                 slots.iter().for_each(|&slot| self.used[slot] = true);
-                slots.iter().map(|&slot| Expr::Slot(slot)).collect()
+                // a generated column of a view's table takes DEFAULT, which is NULL here, and no value
+                let is_null = |at: usize| exprs.iter().all(|row| matches!(row[at], Expr::Const(Value::Null)));
+                let of = |(at, &slot)| if is_null(at) { Expr::Const(Value::Null) } else { Expr::Slot(slot) };
+                slots.iter().enumerate().map(of).collect()
             }
         };
         for (value, Column { position, element }) in results.into_iter().zip(columns) {

@@ -210,7 +210,7 @@ impl<E: Engine> Session<E> {
         self.drop_policies_that(|policy| policy.uses(oid), &own, (&what, cascade), cascaded)?;
         let over = |desc: &RoutineDesc| {
             let takes = desc.parameters.iter().any(|parameter| parameter.type_oid == row_type(oid));
-            desc.returns == Returned::Row(oid) || takes
+            (desc.returns == Returned::Row(oid) || takes) && !together.contains(&desc.oid)
         };
         self.drop_routines_over(&what, over, cascade, cascaded)?;
         if let Relation::Sequence(sequence) = relation {

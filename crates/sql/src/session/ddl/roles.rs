@@ -474,22 +474,28 @@ impl<E: Engine> Session<E> {
         let owned = self.owned_by(role);
         let together: Vec<u32> = owned.iter().map(|(_, object)| *object).collect();
         let mut cascaded = Vec::new();
-        // what is in a schema goes before it
-        let (mut schemas, mut types) = (Vec::new(), Vec::new());
+        // what is in a schema goes before it, and relations before the functions that they call
+        let (mut schemas, mut types, mut routines) = (Vec::new(), Vec::new(), Vec::new());
         for (_, object) in &owned {
             if let Some(relation) = self.state.catalog.get(*object).cloned() {
                 let part = matches!(&relation, Relation::Sequence(s) if s.owned_by.is_some());
                 if !part {
                     self.drop_relation(&relation, &together, cascade, &mut cascaded)?;
                 }
-            } else if let Some(desc) = self.state.catalog.routine(*object).cloned() {
-                self.drop_routine(&desc, cascade, &mut cascaded)?;
+            } else if self.state.catalog.routine(*object).is_some() {
+                routines.push(*object);
             } else if let Some(own) = OwnType::of(&self.state.catalog, *object) {
                 types.push(own);
             } else if let Some(desc) = self.state.catalog.extension_of_oid(*object).cloned() {
                 self.drop_extension(&desc, cascade, &mut cascaded)?;
             } else if let Some(name) = self.state.catalog.schema_of(*object) {
                 schemas.push(name);
+            }
+        }
+        for object in routines {
+            // unless it went with what it depends on
+            if let Some(desc) = self.state.catalog.routine(object).cloned() {
+                self.drop_routine(&desc, cascade, &mut cascaded)?;
             }
         }
         self.drop_types_together(types, cascade, &mut cascaded)?;

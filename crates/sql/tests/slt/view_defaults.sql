@@ -1,0 +1,38 @@
+-- DEFAULT for generated and identity columns behind views
+create table base (a int primary key, b text default 'b', c int generated always as (a * 2) stored, d int generated always as identity);
+create view v as select * from base;
+create view v2 as select a, c, b from base;
+insert into v values (1, 'x', default, default);
+insert into v values (2, 'x', default, default), (3, 'y', default, default);
+insert into v values (4, default, default, default), (5, default, default, default);
+insert into v2 values (6, default, default), (7, default, 'z');
+insert into v2 (c, a) values (default, 8), (default, 9);
+insert into v (a, d) values (10, default), (11, 5);
+insert into v (a, c) values (12, default), (13, 5);
+insert into v (a, c) values (12, null), (13, null);
+insert into v (a, c) values (12, null), (13, default);
+alter view v alter column b set default 'vb';
+insert into v values (14, default, default), (15, 'q', default);
+select * from v order by a;
+-- what roles own goes together
+drop role if exists own_du;
+create role own_du;
+create function own_f() returns int language sql as 'select 1';
+alter function own_f() owner to own_du;
+create materialized view own_m as select own_f() as x;
+alter materialized view own_m owner to own_du;
+drop owned by own_du;
+select count(*) from pg_class where relname = 'own_m';
+select count(*) from pg_proc where proname = 'own_f';
+create function own_f() returns int language sql as 'select 1';
+alter function own_f() owner to own_du;
+create view own_v as select own_f() as x;
+drop owned by own_du;
+drop owned by own_du cascade;
+create table own_t (a int);
+create function own_g(r own_t) returns int language sql as 'select r.a';
+alter table own_t owner to own_du;
+alter function own_g(own_t) owner to own_du;
+drop owned by own_du;
+select count(*) from pg_proc where proname = 'own_g';
+drop role own_du;
