@@ -48,6 +48,7 @@ mod recursive_view;
 pub mod reserved;
 pub mod roles;
 pub mod routine;
+pub mod schema_elements;
 pub mod search_cycle;
 mod select_into;
 pub mod sequence;

@@ -141,6 +141,8 @@ pub enum Utility {
     AlterRoutine(Box<super::routine::AlterRoutine>),
     CreateTrigger(Box<super::trigger::CreateTrigger>),
     Policy(Box<super::policy::PolicyStatement>),
+    /// CREATE SCHEMA with statements in it.
+    SchemaElements(Box<super::schema_elements::SchemaElements>),
     DropTrigger(Box<super::trigger::DropTrigger>),
     RenameTrigger(Box<super::trigger::RenameTrigger>),
     EnableTriggers(Box<super::trigger::EnableTriggers>),
@@ -274,6 +276,7 @@ pub fn parse(text: &str) -> Option<Result<Utility>> {
         "alter" if super::set_schema::is_set_schema(text) => {
             |at| Ok(Utility::SetSchema(super::set_schema::set_schema(at)?))
         }
+        "create" if super::schema_elements::is_about(text) => super::schema_elements::create,
         "create" if super::materialized::is_about(text) => super::materialized::create,
         "refresh" if super::materialized::is_about(text) => super::materialized::refresh,
         "alter" if super::materialized::is_about(text) => super::materialized::alter,

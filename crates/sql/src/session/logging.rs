@@ -219,6 +219,7 @@ impl<E: Engine> Session<E> {
                 | Utility::DropRoutines(_)
                 | Utility::AlterRoutine(_)
                 | Utility::CreateTrigger(_)
+                | Utility::SchemaElements(_)
                 | Utility::DropTrigger(_)
                 | Utility::RenameTrigger(_)
                 | Utility::EnableTriggers(_)

@@ -16,6 +16,7 @@ use crate::routine::{MAX_CALLS, Piece, Planned, load_block, row_of, run, too_dee
 use scaledb_engine::Engine;
 use scaledb_parse::maintenance::Maintained;
 use scaledb_parse::plpgsql::Program;
+use scaledb_parse::schema_elements::SchemaElements;
 use scaledb_parse::utility::Utility;
 use scaledb_planner::bind::Lookup as _;
 use scaledb_planner::plan::Kind;
@@ -65,6 +66,17 @@ impl<E: Engine> Session<E> {
                 run(session, &loaded, Vec::new())
             })?;
             Ok(Tag::plain("DO"))
+        })
+    }
+
+    /// CREATE SCHEMA with statements in it.
+    ///
+    /// # Errors
+    /// Those of the statements; 42P15 for one that is about another schema.
+    pub(super) fn create_schema_with(&mut self, create: &SchemaElements, alone: bool) -> Result<Executed> {
+        let deadline = self.deadline();
+        self.run_block(alone, deadline, |session, reserves| {
+            session.as_statement((deadline, reserves), |session| session.make_schema(create))
         })
     }
 
@@ -213,6 +225,7 @@ impl<E: Engine> Session<E> {
                 | Utility::DropRoutines(_)
                 | Utility::AlterRoutine(_)
                 | Utility::CreateTrigger(_)
+                | Utility::SchemaElements(_)
                 | Utility::DropTrigger(_)
                 | Utility::Policy(_)
                 | Utility::RenameTrigger(_)

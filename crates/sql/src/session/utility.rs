@@ -98,6 +98,7 @@ impl<E: Engine> Session<E> {
                 return self.run_change(alone, |session| session.alter_sequence(alter));
             }
             Utility::Do(program) => return self.do_block(program, alone),
+            Utility::SchemaElements(create) => return self.create_schema_with(create, alone),
             Utility::Materialized(statement) => {
                 return self.run_materialized(statement, alone);
             }

@@ -121,7 +121,7 @@ fn what_a_text_names_does_not_move<E: Engine>(db: Database<E>) {
     assert_eq!(code(s, "alter table seen set schema other"), "0A000");
     assert_eq!(text(other, "select count(*) from w"), "0");
     // what is not there is refused
-    assert_eq!(code(s, "create schema z create table t (a int)"), "42601");
+    assert_eq!(code(s, "create schema z create type e as enum ('a')"), "42601");
     assert_eq!(code(s, "create table information_schema.t (a int)"), "42501");
     assert_eq!(code(s, "create table pg_catalog.t (a int)"), "42501");
 }

@@ -4,20 +4,29 @@
 //! put anew, like a relation that gets another name.
 
 use super::super::Session;
+use super::super::routine::NoRows;
 use super::own_types::OwnType;
 use super::owner::owner_name;
 use super::{MAX_NAME, new_name};
 use crate::api::Tag;
+use crate::compiled::Action;
 use scaledb_catalog::{ObjectKind, PUBLIC, Privileges, Relation, SchemaDesc, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_parse::lex::quoted;
+use scaledb_parse::schema_elements::SchemaElements;
 use scaledb_parse::set_schema::SetSchema;
+use scaledb_parse::utility::Utility;
 use scaledb_planner::bind::names::{
-    find_own_type, find_relation, is_schema, is_temporary, no_schema, own_schema, shown,
+    find_own_type, find_relation, is_schema, is_temporary, no_schema, own_schema, shown, split,
 };
 use scaledb_types::{Result, SqlError, SqlState};
-use sqlparser::ast::{AlterSchema, AlterSchemaOperation, ObjectName, ObjectNamePart, Owner, SchemaName};
+use sqlparser::ast::{
+    AlterSchema, AlterSchemaOperation, ObjectName, ObjectNamePart, Owner, SchemaName, Statement,
+};
 use std::sync::Arc;
+
+/// Of CREATE SCHEMA with a statement that is about another one.
+const INVALID_SCHEMA_DEFINITION: SqlState = SqlState::new(b"42P15");
 
 impl<E: Engine> Session<E> {
     /// CREATE SCHEMA.
@@ -57,6 +66,73 @@ impl<E: Engine> Session<E> {
             self.give_to(ObjectKind::Schema, oid, owner);
         }
         Ok(Tag::plain("CREATE SCHEMA"))
+    }
+
+    /// CREATE SCHEMA, and the statements in it: its owner runs them, who finds what is in it first.
+    ///
+    /// # Errors
+    /// Those of the statements; 42P15 for one that is about another schema.
+    pub(in crate::session) fn make_schema(&mut self, create: &SchemaElements) -> Result<Tag> {
+        let Statement::CreateSchema { schema_name: name, .. } = scaledb_parse::statement(&create.schema)?
+        else {
+            return Err(SqlError::internal("not a CREATE SCHEMA"));
+        };
+        let tag = self.create_schema(&name, false)?;
+        let schema = match &name {
+            SchemaName::Simple(name) | SchemaName::NamedAuthorization(name, _) => schema_name(name)?,
+            SchemaName::UnnamedAuthorization(owner) => new_name(owner),
+        };
+        let Some(oid) = self.state.catalog.schema_oid(&schema) else { return Err(no_schema(&schema)) };
+        let mark = self.state.settings.borrow().mark();
+        let path = match self.state.settings.borrow().get("search_path") {
+            Ok(path) if !path.is_empty() => format!("{}, {path}", quoted(&schema)),
+            _ => quoted(&schema),
+        };
+        self.state.settings.borrow_mut().set("search_path", Some(&path), true)?;
+        let done = self.as_owner_of(oid, |session| {
+            create.elements.iter().try_for_each(|element| session.make_element(&schema, element))
+        });
+        self.state.settings.borrow_mut().rollback_to(mark);
+        self.refresh();
+        done.map(|()| tag)
+    }
+
+    fn make_element(&mut self, schema: &str, text: &str) -> Result<()> {
+        let compiled = self.compile(text, &[])?;
+        let (name, is_new) = match &compiled.action {
+            Action::Ddl(statement) => match &**statement {
+                Statement::CreateTable(create) if create.query.is_none() => {
+                    check_lasting(create.temporary)?;
+                    (Some(split(&create.name)?), true)
+                }
+                Statement::CreateView(create) => {
+                    check_lasting(create.temporary)?;
+                    (Some(split(&create.name)?), true)
+                }
+                Statement::CreateSequence { name, temporary, .. } => {
+                    check_lasting(*temporary)?;
+                    (Some(split(name)?), true)
+                }
+                Statement::CreateIndex(create) => (Some(split(&create.table_name)?), false),
+                _ => return Err(SqlError::new(SqlState::SYNTAX_ERROR, "CREATE SCHEMA does not make this")),
+            },
+            Action::Utility(Utility::CreateTrigger(create)) => (Some(create.table.clone()), false),
+            Action::Utility(Utility::Grant(_)) => (None, true),
+            _ => return Err(SqlError::new(SqlState::SYNTAX_ERROR, "CREATE SCHEMA does not make this")),
+        };
+        if let Some((given, name)) = name {
+            if let Some(given) = given.filter(|given| given != schema) {
+                let what = format!(
+                    "CREATE specifies a schema ({given}) different from the one being created ({schema})"
+                );
+                return Err(SqlError::new(INVALID_SCHEMA_DEFINITION, what));
+            }
+            if !is_new && self.state.catalog.lookup(schema, &name).is_none() {
+                let what = format!("relation \"{}\" does not exist", shown(Some(schema), &name));
+                return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+            }
+        }
+        self.run_compiled(&compiled, &[], false, &mut NoRows).map(drop)
     }
 
     /// ALTER SCHEMA.
@@ -407,6 +483,15 @@ impl<E: Engine> Session<E> {
     pub(super) fn existing_schema(&mut self, name: &str) -> Result<String> {
         self.schema_for(Some(name.to_owned()), false)
     }
+}
+
+/// 42P16 for a temporary relation, which is in no schema that a name is for.
+fn check_lasting(temporary: bool) -> Result<()> {
+    if !temporary {
+        return Ok(());
+    }
+    let what = "cannot create temporary relation in non-temporary schema";
+    Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what))
 }
 
 /// The name of a schema, which has no parts.
