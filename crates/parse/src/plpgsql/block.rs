@@ -494,7 +494,3 @@ pub fn state_of(code: &str) -> Option<SqlState> {
 pub(super) fn no_condition(name: &str) -> SqlError {
     SqlError::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized exception condition \"{name}\""))
 }
-
-pub(super) fn unsupported(what: &str) -> SqlError {
-    SqlError::unsupported(format!("{what} is not supported in PL/pgSQL"))
-}

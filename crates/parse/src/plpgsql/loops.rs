@@ -1,7 +1,7 @@
 //! Labels, loops, and what leaves them.
 
 use super::super::lex::{Kind, Lexer};
-use super::block::{Parser, unsupported};
+use super::block::Parser;
 use super::{DeclaredType, Line, Range, Step};
 use scaledb_types::{Result, SqlError, SqlState, Type};
 
@@ -116,16 +116,12 @@ impl Parser<'_> {
 
     fn for_each(&mut self, label: Option<String>) -> Result<Step> {
         let target = self.target()?;
-        let slice = if self.at.accept("slice") {
-            let number = self.at.next().map(|token| token.of(self.at.text).to_owned());
-            match number.as_deref() {
-                Some("0") => false,
-                Some("1") => true,
-                _ => return Err(unsupported("FOREACH .. SLICE of more than one dimension")),
-            }
-        } else {
-            false
-        };
+        let mut slice = 0;
+        if self.at.accept("slice") {
+            let number = self.at.ahead.and_then(|token| token.of(self.at.text).parse().ok());
+            slice = number.ok_or_else(|| self.at.unexpected())?;
+            self.at.next();
+        }
         self.at.expect("in")?;
         self.at.expect("array")?;
         let array = self.expression(&["loop"])?;

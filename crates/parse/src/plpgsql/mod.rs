@@ -358,7 +358,7 @@ pub enum Step {
     ForEach {
         label: Option<String>,
         target: Target,
-        slice: bool,
+        slice: usize,
         array: Sql,
         steps: Vec<Line>,
     },

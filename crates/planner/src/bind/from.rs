@@ -736,16 +736,25 @@ impl Binder<'_> {
             let FunctionArguments::List(list) = &function.args else {
                 return Err(unsupported("this function in ROWS FROM"));
             };
-            calls.push((super::expr::last_name(&function.name)?, self.args(&list.args)?));
+            calls.push((&function.name, &list.args));
         }
-        if calls.len() == 1
-            && let Some((name, args)) = calls.pop()
-        {
-            return self.set_function(&name, args, alias, ordinality);
+        if let [(name, args)] = calls[..] {
+            return self.table_function(name, args, alias, ordinality);
         }
         let (mut sets, mut columns, mut all, mut outer) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (name, args) in calls {
-            let (call, result) = self.set_call(&name, args)?;
+            let own = match self.names_routine(name) {
+                true => self.routine_rows(name, args, (None, false))?,
+                false => None,
+            };
+            let name = super::expr::last_name(name)?;
+            let (call, result) = match own {
+                Some(found) => found,
+                None => {
+                    let args = self.args(args)?;
+                    self.set_call(&name, args)?
+                }
+            };
             call.args().iter().for_each(|arg| arg.slots(&mut |slot| outer.push(slot)));
             let slots = self.new_slots(result.len());
             for ((column_name, ty), &slot) in result.into_iter().zip(&slots) {

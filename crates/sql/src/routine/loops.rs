@@ -1,5 +1,6 @@
 //! Loops.
 
+use super::Slot;
 use super::interpret::{Flow, Interpreter};
 use super::runner::Runner;
 use scaledb_parse::plpgsql::{Line, Query, Range, Sql, Target};
@@ -141,7 +142,7 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         &mut self,
         label: Option<&str>,
         target: &'l Target,
-        slice: bool,
+        slice: usize,
         array: &'l Sql,
         steps: &'l [Line],
     ) -> Result<Flow<'l>> {
@@ -158,17 +159,30 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
             }
         };
         let element = ty.element().unwrap_or(Type::TEXT);
-        // a slice of an array of one dimension is all of it; of more, what the last dimension has
-        let width = match array.dimensions() {
-            [.., last] if slice => last.len as usize,
-            _ => 1,
+        // a slice is what so many dimensions have, the last ones
+        let all = array.dimensions();
+        let Some(whole) = all.len().checked_sub(slice) else {
+            let what = format!("slice dimension ({slice}) is out of the valid range 0..{}", all.len());
+            return Err(SqlError::new(SqlState::ARRAY_ELEMENT_ERROR, what));
         };
+        if let (Slot::Value { ty: own, .. }, None, true) =
+            (&self.loaded.places[target.variable], &target.field, target.element.is_empty())
+            && own.array != (slice > 0)
+        {
+            let what = match own.array {
+                true => "FOREACH loop variable must not be of an array type",
+                false => "FOREACH ... SLICE loop variable must be of an array type",
+            };
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
+        }
+        let dimensions = &all[whole..];
+        let width = dimensions.iter().map(|dimension| dimension.len as usize).product::<usize>();
         let (mut flow, mut found) = (Flow::Next, false);
         for values in array.values().chunks(width.max(1)) {
             found = true;
             self.runner.check()?;
-            if slice {
-                let part = Array::new(element.plain(), values.to_vec());
+            if slice > 0 {
+                let part = Array::with_dimensions(element.plain(), dimensions.to_vec(), values.to_vec())?;
                 self.put(target, Value::Array(Arc::new(part)), ty)?;
             } else {
                 self.put(target, values[0].clone(), element)?;

@@ -1,0 +1,22 @@
+-- functions of one's own in ROWS FROM
+create function uf(int) returns setof int language sql as 'select generate_series(1, $1)';
+create function up(int) returns setof int language plpgsql as $$ begin for i in 1..$1 loop return next i * 10; end loop; end $$;
+create function ut(out a int, out b text) returns setof record language sql as 'select 1, ''x''::text';
+create function us(int) returns int language sql as 'select $1 * 2';
+create function ur(int) returns setof record language sql as 'select g, g::text from generate_series(1, $1) g';
+create table t (a int, b text);
+insert into t values (1, 'x'), (2, 'y');
+create function ua() returns setof t language sql as 'select * from t order by a';
+select * from rows from (uf(2), generate_series(1, 3));
+select * from rows from (ut(), uf(2)) with ordinality;
+select * from rows from (us(4), uf(2), unnest(array['p', 'q', 'r'])) as z (a, b, c);
+select * from rows from (uf(2)) with ordinality as z (v, n);
+select * from rows from (up(2), uf(3)) z;
+select z.* from rows from (ua(), uf(3)) z (k, l, m) where m > 1;
+select t.a, z.* from t, rows from (uf(t.a), us(t.a)) as z (p, q) order by 1, 2;
+select * from rows from (ur(2), uf(1));
+select * from rows from (nosuch(2), uf(1));
+select * from rows from (uf('x'), uf(1));
+create view vf as select * from rows from (uf(2), us(3)) as z (p, q);
+select * from vf;
+drop function uf(int);
