@@ -160,9 +160,14 @@ impl Local {
         }
     }
 
-    /// Leaves what was retired to whoever trims the domain next: this worker may rest for a long time.
+    /// Leaves what was retired to whoever trims the domain next, if somebody does: this worker may rest for a long
+    /// time.
     #[cold]
     fn leave_limbo(&mut self) {
+        // a hint
+        if !self.domain.is_trimmed.load(Ordering::Relaxed) {
+            return;
+        }
         self.stamp();
         let waiting = std::mem::take(&mut self.waiting);
         self.domain.left.lock().take_over(&mut self.limbo, waiting);
@@ -219,9 +224,7 @@ impl Local {
     #[cold]
     pub fn give_back(&mut self) {
         self.collect();
-        if !self.limbo.is_empty() {
-            self.leave_limbo();
-        }
+        self.leave_limbo();
         self.share();
         self.domain.loosen();
     }

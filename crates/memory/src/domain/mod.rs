@@ -59,6 +59,8 @@ pub struct Domain {
     orphans: Mutex<Vec<Orphan>>,
     /// What workers have left that are there, and what it becomes.
     left: Mutex<Orphan>,
+    /// Somebody trims the domain now and then: what is left is collected.
+    is_trimmed: AtomicBool,
     exchange: Exchange,
     /// What is taken beyond the limit of growth.
     reserved: Mutex<Arena>,
@@ -139,6 +141,7 @@ impl Domain {
             large: Mutex::new(HashMap::new()),
             orphans: Mutex::new(Vec::new()),
             left: Mutex::new(Orphan::new()),
+            is_trimmed: AtomicBool::new(false),
             exchange: Exchange::new(),
             reserved: Mutex::new(Arena::new()),
             private: PrivateBudget::new(budget),
@@ -298,6 +301,7 @@ impl Domain {
 
     /// Gives free memory back to the system, if much was freed lately.
     pub fn trim(&self) {
+        self.is_trimmed.store(true, Ordering::Relaxed); // a hint
         self.collect_orphans();
         self.collect_left();
         let fresh = self.exchange.fresh();
@@ -520,6 +524,13 @@ mod tests {
             unsafe { writer.retire(block, bytes) };
             bytes as u64
         };
+        // as long as nobody trims the domain, they collect for themselves
+        retired(&mut writer, LEFT);
+        assert_eq!(writer.limbo(), 1);
+        while writer.limbo() > 0 {
+            writer.collect();
+        }
+        domain.trim();
         reader.enter();
         // large blocks go at once, with what was retired before
         let mut waiting = retired(&mut writer, 100) + retired(&mut writer, LEFT);
