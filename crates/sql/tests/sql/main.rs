@@ -33,6 +33,7 @@ mod matviews;
 mod merge;
 mod messages;
 mod notifications;
+mod one_null;
 mod partial;
 mod polymorphic;
 mod random;
