@@ -337,6 +337,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn much_that_is_given_back_at_once_is_told_once() {
+        let budget = Arc::new(Budget::default());
+        budget.set_limit(4 * LOOSE);
+        drop(Reservation::new(&budget, LOOSE - 1).unwrap());
+        assert!(!budget.was_loosened());
+        let mut memory = Memory::new(&budget, 4 * LOOSE, false);
+        memory.take(LOOSE + STEP).unwrap();
+        assert!(!budget.was_loosened(), "it is in use");
+        drop(memory);
+        assert!(budget.was_loosened() && !budget.was_loosened());
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
     fn what_a_run_takes_is_given_back_at_its_end() {
         let budget = Arc::new(Budget::default());
         budget.set_limit(4 * STEP);

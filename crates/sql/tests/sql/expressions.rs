@@ -1,6 +1,6 @@
 //! Indexes on expressions, where more than one session, the planner or the disk is part of it.
 
-use crate::common::{code, failure, hears_of_conflicts, ok, run, session, text};
+use crate::common::{code, failure, hears_of_conflicts, ok, one_of_two_commits, run, session, text};
 use scaledb_acc::{Acc, Config, Durability};
 use scaledb_engine::Engine;
 use scaledb_log::LogOptions;
@@ -17,16 +17,13 @@ fn one_of_two_takes_a_key<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
     ok(a, USERS);
     ok(a, "insert into u values (1, 'Ann', 1, 1), (2, 'Bob', 2, 2)");
-    let both = |a: &mut _, b: &mut _, first: &str, second: &str| {
-        ok(a, &format!("begin; {first}"));
-        ok(b, &format!("begin; {second}"));
-        ok(a, "commit");
-        let refused = code(b, "commit");
-        assert!(["40001", "23505"].contains(&refused.as_str()), "{first}; {second}: {refused}");
-        ok(b, "rollback");
-    };
-    both(a, b, "insert into u values (3, 'Cid')", "insert into u values (4, 'CID')");
-    both(a, b, "update u set email = 'dan' where id = 1", "update u set email = 'DAN' where id = 2");
+    one_of_two_commits(a, b, "insert into u values (3, 'Cid')", "insert into u values (4, 'CID')");
+    one_of_two_commits(
+        a,
+        b,
+        "update u set email = 'dan' where id = 1",
+        "update u set email = 'DAN' where id = 2",
+    );
     // who has read that a key is free does not commit once it is taken
     ok(b, "begin");
     assert_eq!(text(b, "select count(*) from u where lower(email) = 'eve'"), "0");

@@ -1,7 +1,7 @@
 //! UNIQUE NULLS NOT DISTINCT beside other transactions, and over a restart. What statements answer is in
 //! `slt/one_null.sql`.
 
-use crate::common::{code, ok, opened, run, session, text};
+use crate::common::{code, ok, one_of_two_commits, opened, run, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
 use scaledb_sync::thread;
@@ -15,17 +15,19 @@ fn one_of_two_takes_a_key_with_a_null<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
     ok(a, TABLE);
     ok(a, "insert into t values (1, 1, 1), (2, 2, 2)");
-    let mut both = |first: &str, second: &str| {
-        ok(a, &format!("begin; {first}"));
-        ok(b, &format!("begin; {second}"));
-        ok(a, "commit");
-        let refused = code(b, "commit");
-        assert!(["40001", "23505"].contains(&refused.as_str()), "{first}; {second}: {refused}");
-        ok(b, "rollback");
-    };
-    both("insert into t values (3, null, 1)", "insert into t values (4, null, 1)");
-    both("insert into t values (5, null, null)", "update t set a = null, b = null where id = 1");
-    both("update t set a = 7, b = null where id = 1", "update t set a = 7, b = null where id = 2");
+    one_of_two_commits(a, b, "insert into t values (3, null, 1)", "insert into t values (4, null, 1)");
+    one_of_two_commits(
+        a,
+        b,
+        "insert into t values (5, null, null)",
+        "update t set a = null, b = null where id = 1",
+    );
+    one_of_two_commits(
+        a,
+        b,
+        "update t set a = 7, b = null where id = 1",
+        "update t set a = 7, b = null where id = 2",
+    );
     let all = "select id, a, b from t order by id";
     assert_eq!(text(a, all), "1|7|NULL 2|2|2 3|NULL|1 5|NULL|NULL");
     // keys that differ do not meet

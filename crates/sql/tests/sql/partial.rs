@@ -1,6 +1,6 @@
 //! Indexes of some rows, where more than one session, the planner or the disk is part of it.
 
-use crate::common::{code, failure, hears_of_conflicts, ok, run, session, text};
+use crate::common::{code, failure, hears_of_conflicts, ok, one_of_two_commits, run, session, text};
 use scaledb_acc::{Acc, Config, Durability};
 use scaledb_engine::Engine;
 use scaledb_log::LogOptions;
@@ -17,18 +17,15 @@ fn one_of_two_takes_a_key<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
     ok(a, USERS);
     ok(a, "insert into u values (1, 'x', '2024-01-01'), (2, 'x', '2024-01-02'), (3, 'y', null)");
-    let both = |a: &mut _, b: &mut _, first: &str, second: &str| {
-        ok(a, &format!("begin; {first}"));
-        ok(b, &format!("begin; {second}"));
-        ok(a, "commit");
-        let refused = code(b, "commit");
-        assert!(["40001", "23505"].contains(&refused.as_str()), "{first}; {second}: {refused}");
-        ok(b, "rollback");
-    };
     // rows that become live, one that is inserted, one whose key changes
-    both(a, b, "update u set gone = null where id = 1", "update u set gone = null where id = 2");
-    both(a, b, "insert into u values (4, 'z')", "update u set email = 'z' where id = 3");
-    both(a, b, "insert into u values (5, 'q')", "insert into u values (6, 'q')");
+    one_of_two_commits(
+        a,
+        b,
+        "update u set gone = null where id = 1",
+        "update u set gone = null where id = 2",
+    );
+    one_of_two_commits(a, b, "insert into u values (4, 'z')", "update u set email = 'z' where id = 3");
+    one_of_two_commits(a, b, "insert into u values (5, 'q')", "insert into u values (6, 'q')");
     assert_eq!(text(a, "select id from u where gone is null order by id"), "1 3 4 5");
     // rows outside of the index do not meet
     ok(a, "begin; insert into u values (7, 'w', '2024-01-01')");

@@ -141,6 +141,21 @@ pub(crate) fn code<E: Engine>(session: &mut Session<E>, sql: &str) -> String {
     }
 }
 
+/// Of two transactions that would take one unique key, the one that commits first does, and the other is refused.
+pub(crate) fn one_of_two_commits<E: Engine>(
+    a: &mut Session<E>,
+    b: &mut Session<E>,
+    first: &str,
+    second: &str,
+) {
+    ok(a, &format!("begin; {first}"));
+    ok(b, &format!("begin; {second}"));
+    ok(a, "commit");
+    let refused = code(b, "commit");
+    assert!(["40001", "23505"].contains(&refused.as_str()), "{first}; {second}: {refused}");
+    ok(b, "rollback");
+}
+
 pub(crate) fn failure<E: Engine>(session: &mut Session<E>, sql: &str) -> SqlError {
     run(session, sql).expect_err(sql)
 }
