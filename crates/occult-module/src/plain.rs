@@ -43,7 +43,7 @@ pub(crate) fn stamp(ctx: &Context) {
     let stamps = server.role == Role::Master && !host::is_loading(ctx);
     for unlinked in removed {
         if !stamps || unlinked.moved && is_leaving(ctx, &server, slot_of(&unlinked.key)) {
-            leave(ctx, slot_of(&unlinked.key), state::life_of_stream(&server));
+            leave(ctx, slot_of(&unlinked.key), state::term_of_stream(&server));
         } else if !stamp_one(ctx, &server, state::now(), &unlinked) {
             state::note_unlinked(unlinked);
         }
@@ -53,17 +53,17 @@ pub(crate) fn stamp(ctx: &Context) {
 /// Whether the slot of a key that MIGRATE has taken is moving.
 fn is_leaving(ctx: &Context, server: &Server, slot: Slot) -> bool {
     // after the first key the server need not be asked
-    matches!(store::look(Names::none(ctx), slot, |shard| shard.is_leaving(server.incarnation)), Ok(true))
+    matches!(store::look(Names::none(ctx), slot, |shard| shard.is_leaving(server)), Ok(true))
         || !host::owns(ctx, slot)
 }
 
-fn leave(ctx: &Context, slot: Slot, life: Incarnation) {
+fn leave(ctx: &Context, slot: Slot, term: Incarnation) {
     if store::is_stored(Names::none(ctx), slot) {
         // of another type than a state it is nothing that could be trusted
-        let _ = store::change(Names::none(ctx), slot, |shard| shard.leave(life, state::now()));
+        let _ = store::change(Names::none(ctx), slot, |shard| shard.leave(term, state::now()));
     } else {
         // the state has left before its keys
-        state::with(|module| module.put_aside.get_mut(&slot).map(|shard| shard.leave(life, state::now())));
+        state::with(|module| module.put_aside.get_mut(&slot).map(|shard| shard.leave(term, state::now())));
     }
 }
 

@@ -168,12 +168,12 @@ pub(crate) fn is_loading() -> bool {
     LOADING.get()
 }
 
-/// The life of the master whose changes this server sees: its own, or the one whose beat came last. What a file says is
-/// of a life that is over.
-pub(crate) fn life_of_stream(server: &Server) -> Incarnation {
+/// The term of the master whose changes this server sees: its own. A replica knows the life whose beat came last, which
+/// is of no term of its own, should it be the next master. What a file says is of a term that is over.
+pub(crate) fn term_of_stream(server: &Server) -> Incarnation {
     match server.role {
         _ if is_loading() => Incarnation::NONE,
-        Role::Master => server.incarnation,
+        Role::Master => server.term,
         Role::Replica => server.beat.incarnation(),
     }
 }

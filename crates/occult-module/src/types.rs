@@ -151,7 +151,7 @@ impl Stored for Shard {
         let before = store::before(slot_of(key));
         match server.role {
             Role::Master => self.arrive_at_master(server, host::random(), before.as_ref()),
-            Role::Replica => self.arrive(state::life_of_stream(server), server.begun, before.as_ref()),
+            Role::Replica => self.arrive(state::term_of_stream(server), server.begun, before.as_ref()),
         }
     }
 

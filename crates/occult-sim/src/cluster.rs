@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use scaledb_occult::client::Target;
 use scaledb_occult::wire::{Command, Refused, Reply};
 use scaledb_occult::{
-    Action, Datacenter, Effect, Entry, Incarnation, Micros, Role, Rules, Server, Shape, Shard, Slot, Stamp,
-    Store, Timestamp, TxnId, Value,
+    Action, Datacenter, Effect, Entry, Incarnation, Micros, Role, Rule, Rules, Server, Shape, Shard, Slot,
+    Stamp, Store, Timestamp, TxnId, Value,
 };
 
 use crate::keys::Keys;
@@ -74,10 +74,11 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// The life of the master whose changes it applies.
-    fn life(&self) -> Incarnation {
+    /// The term of the master whose changes it applies; at a replica a life of it, which is of none of its own terms.
+    fn term(&self) -> Incarnation {
         match self.server.role {
-            Role::Master => self.server.incarnation,
+            Role::Master if !self.server.rules.on(Rule::MovesOutliveLives) => self.server.incarnation,
+            Role::Master => self.server.term,
             Role::Replica => self.server.beat.incarnation(),
         }
     }
@@ -90,7 +91,7 @@ impl Copy {
 
     /// `random` is a new number for a life.
     fn apply(&mut self, item: &Item, now: Micros, random: u64) {
-        let life = self.life();
+        let term = self.term();
         match item {
             Item::Effect(slot, effect) => {
                 let aside = &mut self.aside;
@@ -115,7 +116,7 @@ impl Copy {
                 self.keys.entries.remove(key);
                 self.keys.newest.remove(key);
                 if let Some(shard) = self.shards.get_mut(slot) {
-                    shard.leave(life, now);
+                    shard.leave(term, now);
                 }
             }
             Item::KeyArrives(key, entry) => self.keys.put(key, entry),
@@ -135,7 +136,7 @@ impl Copy {
                 let before = self.shards.get(slot).or(aside.as_ref());
                 match self.server.role {
                     Role::Master => shard.arrive_at_master(&mut self.server, random, before),
-                    Role::Replica => shard.arrive(life, self.server.begun, before),
+                    Role::Replica => shard.arrive(term, self.server.begun, before),
                 }
                 self.shards.insert(*slot, shard);
                 self.keys.newest.extend(deleted.iter().cloned());
@@ -363,7 +364,8 @@ impl Cluster {
         let copy = &self.groups[group].copies[at];
         let new = Shard::default();
         let shard = copy.shard(slot).unwrap_or(&new);
-        if copy.server.role == Role::Master && shard.begins_anew(&copy.server) {
+        // a master that has not failed has no reason to say that something is lost
+        if self.failovers > 0 && copy.server.role == Role::Master && shard.begins_anew(&copy.server) {
             self.shaken.insert(slot);
         }
         let planned = visit.command.run(shard, &copy.server, copy.now(visit.now), settled, &copy.keys);

@@ -117,7 +117,7 @@ impl Plan {
             plan.failovers = random.random_range(300_000..3_000_000);
         }
         if random.random_bool(0.5) {
-            plan.moves = random.random_range(20_000..1_000_000);
+            plan.moves = random.random_range(5_000..1_000_000);
         }
         plan
     }

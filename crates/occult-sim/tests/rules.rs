@@ -80,6 +80,12 @@ fn skewed_moves(plan: &mut Plan) {
     (plan.moves, plan.skew) = (20_000, 500_000);
 }
 
+/// One right after the other, with locks that are aborted on their way.
+fn many_moves(plan: &mut Plan) {
+    slow_commits(plan);
+    (plan.moves, plan.slots) = (5_000, 8);
+}
+
 /// Failovers in the middle of moves.
 fn interrupted(plan: &mut Plan) {
     (plan.failovers, plan.moves, plan.transactions) = (100_000, 30_000, 0);
@@ -119,8 +125,9 @@ const CASES: &[Case] = &[
     case(Rule::LeaseAsksHome, NOT_ATOMIC, slow_commits),
     case(Rule::IncarnationsTell, &[SilentLoss], failovers),
     case(Rule::MovedSlotsWait, INCONSISTENT, moves),
-    case(Rule::MovesEndInOneLife, &[SilentLoss, Causality], interrupted),
+    case(Rule::MovesEndInOneTerm, &[SilentLoss, Causality], interrupted),
     case(Rule::ReturnsInAnotherLife, &[SilentLoss], interrupted),
+    case(Rule::MovesOutliveLives, &[FalseAlarm], many_moves),
     case(Rule::StaleReadsAreRetried, INCONSISTENT, exact),
     case(Rule::ReadsMergeDeps, INCONSISTENT, exact),
     case(Rule::WritesCarryDeps, INCONSISTENT, exact),
@@ -182,7 +189,7 @@ fn the_published_protocol_breaks_its_promises() {
 /// A plan that breaks a promise with all rules would show nothing of the one that is switched off.
 #[test]
 fn the_same_plans_break_nothing_with_all_rules() {
-    let plans: [fn(&mut Plan); 14] = [
+    let plans: [fn(&mut Plan); 15] = [
         exact,
         transactions,
         slow_commits,
@@ -195,6 +202,7 @@ fn the_same_plans_break_nothing_with_all_rules() {
         slow_failovers,
         moves,
         skewed_moves,
+        many_moves,
         interrupted,
         asides_and_failovers,
     ];

@@ -68,7 +68,7 @@ pub enum Rule {
     OpenRecordsStay,
     /// A failover in the middle of a move: the next master of the slot's old group waits until somebody says where its
     /// keys are, and that of its new group claims nothing of what came before it (f).
-    MovesEndInOneLife,
+    MovesEndInOneTerm,
     /// A shard that begins anew, since a failover has lost all of it, belongs to the same datacenter as before (e).
     GroupKeepsDatacenter,
     /// A slot that returns to a master with another history than it had there begins another life of that master: who
@@ -77,6 +77,8 @@ pub enum Rule {
     /// The copy of a state that has left holds no lock any more when an operator settles the slot: the transaction may
     /// have ended where the state was, and its write may have been overwritten there (f).
     LockLeavesWithState,
+    /// The life that a master begins because of one slot ends no move of the others: nothing is lost by it (f).
+    MovesOutliveLives,
     /// What is known of a slot in the vector of another datacenter counts as well: the slot has been there, before it
     /// began anew since a failover had lost all of it, or it is there now, and the copy that speaks is old (e).
     OtherDatacentersCount,
@@ -90,7 +92,7 @@ pub enum Rule {
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -120,17 +122,18 @@ impl Rule {
         Self::BeatGoesWithState,
         Self::SessionOrder,
         Self::OpenRecordsStay,
-        Self::MovesEndInOneLife,
+        Self::MovesEndInOneTerm,
         Self::GroupKeepsDatacenter,
         Self::ReturnsInAnotherLife,
         Self::LockLeavesWithState,
+        Self::MovesOutliveLives,
         Self::OtherDatacentersCount,
         Self::SeenCounts,
         Self::LostDecisionsTell,
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 23] = [
+    pub const NOT_PUBLISHED: [Self; 24] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -147,10 +150,11 @@ impl Rule {
         Self::ErasedLeavesDeps,
         Self::OverwriteInherits,
         Self::OpenRecordsStay,
-        Self::MovesEndInOneLife,
+        Self::MovesEndInOneTerm,
         Self::GroupKeepsDatacenter,
         Self::ReturnsInAnotherLife,
         Self::LockLeavesWithState,
+        Self::MovesOutliveLives,
         Self::OtherDatacentersCount,
         Self::SeenCounts,
         Self::LostDecisionsTell,

@@ -26,9 +26,13 @@ pub struct Server {
     pub home: Datacenter,
     /// Master or replica.
     pub role: Role,
-    /// The life of this master: another one after each start and each promotion.
+    /// The life of this master: another one after each start and each promotion, and when its stamps have to be told
+    /// from those before for the sake of a slot that has moved.
     pub incarnation: Incarnation,
-    /// When this life of a master has begun, by its clock.
+    /// The term of this master: the life with which it has begun, at its start or its promotion. Within a term it loses
+    /// nothing, however many lives it begins.
+    pub term: Incarnation,
+    /// When this term has begun, by its clock.
     pub begun: Micros,
     /// The last beat that it has sent or applied. It carries the incarnation of its master.
     pub beat: Stamp,
@@ -50,11 +54,13 @@ impl Server {
 
     /// A master that begins. `random` is any random number.
     pub fn master(datacenter: Datacenter, random: u64) -> Self {
+        let incarnation = Incarnation::from_random(random);
         Self {
             datacenter,
             home: datacenter,
             role: Role::Master,
-            incarnation: Incarnation::from_random(random),
+            incarnation,
+            term: incarnation,
             begun: Micros(0),
             beat: Stamp::ZERO,
             max_ahead: DEFAULT_MAX_AHEAD,
@@ -65,7 +71,8 @@ impl Server {
 
     /// A replica that has applied nothing yet.
     pub fn replica(datacenter: Datacenter) -> Self {
-        Self { role: Role::Replica, incarnation: Incarnation::NONE, ..Self::master(datacenter, 0) }
+        let none = Incarnation::NONE;
+        Self { role: Role::Replica, incarnation: none, term: none, ..Self::master(datacenter, 0) }
     }
 
     /// Becomes a master: after a promotion, or after a start from files. `random` is any random number.
@@ -73,9 +80,10 @@ impl Server {
         self.role = Role::Master;
         self.begun = now;
         self.begin_life(random);
+        self.term = self.incarnation;
     }
 
-    /// Begins another life of a master. `random` is any random number.
+    /// Begins another life of a master, of the same term. `random` is any random number.
     pub fn begin_life(&mut self, random: u64) {
         let before = self.incarnation;
         self.incarnation = Incarnation::from_random(random);
@@ -88,6 +96,7 @@ impl Server {
     pub fn demote(&mut self) {
         self.role = Role::Replica;
         self.incarnation = Incarnation::NONE;
+        self.term = Incarnation::NONE;
         self.beat = Stamp::ZERO;
     }
 

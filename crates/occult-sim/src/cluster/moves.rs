@@ -105,7 +105,7 @@ impl Cluster {
     fn move_state(&mut self, slot: Slot, from: usize, to: usize, now: Micros) {
         let master = &self.groups[from].copies[self.groups[from].master];
         let Some(shard) = master.shards.get(&slot) else { return };
-        if shard.begins_anew(&master.server) {
+        if self.failovers > 0 && shard.begins_anew(&master.server) {
             self.shaken.insert(slot);
         }
         let bytes = shard.to_bytes_moving(&master.server);

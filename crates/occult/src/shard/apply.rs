@@ -3,7 +3,6 @@
 use super::effect::Put;
 use super::records::Record;
 use super::{Life, Shard};
-use crate::limits::MAX_INCARNATIONS;
 use crate::{Action, Effect, Entry, Malformed, Slot, Store, Timestamp};
 
 impl Shard {
@@ -18,13 +17,7 @@ impl Shard {
             self.lives.clear();
             self.lives.push(Life::UNKNOWN);
         }
-        if self.incarnation() != effect.incarnation {
-            let begin = self.ceiling();
-            if self.lives.len() == MAX_INCARNATIONS {
-                self.lives.remove(0);
-            }
-            self.lives.push(Life { incarnation: effect.incarnation, begin });
-        }
+        self.begin_life(effect.incarnation);
         match &effect.action {
             Action::Put { key, entry } => {
                 self.lock = None;

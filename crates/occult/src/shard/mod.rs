@@ -92,11 +92,11 @@ pub struct Shard {
     lock: Option<Box<Lock>>,
     /// Transactions that have committed here.
     records: Records,
-    /// It has come from another master, key by key, in this life of the one to which it came. Until that adopts it some
-    /// keys may be missing; a later life cannot know which of them a failover has lost.
+    /// It has come from another master, key by key, in this term of the one to which it came. Until that adopts it some
+    /// keys may be missing; a later term cannot know which of them a failover has lost.
     arrived: Option<Incarnation>,
     /// A key has left by a move of the slot, so it may be missing here. The master that it has left is asked only for
-    /// keys that it has; replicas are not trusted, and neither is a later life of the master: its server does not know
+    /// keys that it has; replicas are not trusted, and neither is a later term of the master: its server does not know
     /// any more that the slot was moving.
     leaving: Option<Leaving>,
 }
@@ -104,8 +104,8 @@ pub struct Shard {
 /// Keys have left a master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Leaving {
-    /// In this life of it; none if the state has left, too, or if nobody knows.
-    life: Incarnation,
+    /// In this term of it; none if the state has left, too, or if nobody knows.
+    term: Incarnation,
     /// Whether the state has left, too.
     whole: bool,
     /// Since then, by the clock of who notes it.
@@ -168,12 +168,12 @@ impl Shard {
         *self == Self::default()
     }
 
-    /// Notes that the state has come from another master by a move of its slot, and that keys may follow. `life` is
-    /// that of the master to which it comes, and has `begun` then. If keys have come before, an earlier life may have
+    /// Notes that the state has come from another master by a move of its slot, and that keys may follow. `term` is
+    /// that of the master to which it comes, and has `begun` then. If keys have come before, an earlier term may have
     /// lost them. Clocks differ by less than a failover takes. `before` is what that master had of the slot.
-    pub fn arrive(&mut self, life: Incarnation, begun: Micros, before: Option<&Self>) {
+    pub fn arrive(&mut self, term: Incarnation, begun: Micros, before: Option<&Self>) {
         let lost = self.leaving.take().is_some_and(|leaving| leaving.since <= begun);
-        self.arrived = Some(if lost { Incarnation::NONE } else { life });
+        self.arrived = Some(if lost { Incarnation::NONE } else { term });
         let had = before.map_or(Stamp::ZERO, Self::ceiling);
         if had > self.ceiling() {
             // a failover of the other master has lost a part of what was here already: this claims nothing, and begins
@@ -187,17 +187,13 @@ impl Shard {
     /// life: sessions may remember the present one from that time, and would take it for proof that nothing has been
     /// lost since. `random` is any random number.
     pub fn arrive_at_master(&mut self, server: &mut Server, random: u64, before: Option<&Self>) {
-        let life = server.incarnation;
-        self.arrive(life, server.begun, before);
+        self.arrive(term(server), server.begun, before);
         let last = before.and_then(|before| before.lives.last());
         let goes_on = last.is_none_or(|last| self.lives.contains(last) && !self.begins_anew(server));
         if goes_on || !server.rules.on(crate::Rule::ReturnsInAnotherLife) {
             return;
         }
         server.begin_life(random);
-        if self.arrived == Some(life) {
-            self.arrived = Some(server.incarnation);
-        }
     }
 
     /// Its bytes for another master, to which it moves. After a failover in the middle of a move nobody knows which
@@ -212,10 +208,10 @@ impl Shard {
     }
 
     /// Notes that one of its keys has gone to another master by a move of its slot: at the master, and at each replica
-    /// when it sees that the key is removed by something else than an effect. `life` is that of the master.
-    pub fn leave(&mut self, life: Incarnation, now: Micros) {
-        // the first one counts: what has left in an earlier life is not back
-        self.leaving.get_or_insert(Leaving { life, whole: false, since: now });
+    /// when it sees that the key is removed by something else than an effect. `term` is that of the master.
+    pub fn leave(&mut self, term: Incarnation, now: Micros) {
+        // the first one counts: what has left in an earlier term is not back
+        self.leaving.get_or_insert(Leaving { term, whole: false, since: now });
     }
 
     /// What stays at a master, and at its replicas, when the state itself has gone to another master: should the
@@ -223,12 +219,12 @@ impl Shard {
     /// Its lock has gone with it.
     pub fn leave_whole(&mut self, now: Micros) {
         let since = self.leaving.map_or(now, |leaving| leaving.since);
-        self.leaving = Some(Leaving { life: Incarnation::NONE, whole: true, since });
+        self.leaving = Some(Leaving { term: Incarnation::NONE, whole: true, since });
     }
 
-    /// Whether it is noted that a key has left in this life of its master.
-    pub fn is_leaving(&self, life: Incarnation) -> bool {
-        self.leaving.is_some_and(|leaving| leaving.life == life)
+    /// Whether it is noted that a key has left in this term of its master.
+    pub fn is_leaving(&self, server: &Server) -> bool {
+        self.leaving.is_some_and(|leaving| leaving.term == term(server))
     }
 
     /// The transaction whose lock has left with the state, of which this is the copy that stays.
@@ -244,23 +240,35 @@ impl Shard {
         self.arrived.is_some() || self.leaving.is_some()
     }
 
-    /// Whether keys have left in an earlier life of this master, and nobody has said since where they are.
+    /// Whether keys have left in an earlier term of this master, and nobody has said since where they are.
     pub(crate) fn is_orphaned(&self, server: &Server) -> bool {
-        let rule = server.rules.on(crate::Rule::MovesEndInOneLife);
-        rule && self.leaving.is_some_and(|leaving| leaving.life != server.incarnation)
+        let rule = server.rules.on(crate::Rule::MovesEndInOneTerm);
+        rule && self.leaving.is_some_and(|leaving| leaving.term != term(server))
     }
 
-    /// The same, and whether keys have left in this life, and the slot is not moving any more.
+    /// The same, and whether keys have left in this term, and the slot is not moving any more.
     pub(crate) fn is_abandoned(&self, call: crate::wire::Call<'_>) -> bool {
-        let rule = call.server.rules.on(crate::Rule::MovesEndInOneLife);
+        let rule = call.server.rules.on(crate::Rule::MovesEndInOneTerm);
         self.is_orphaned(call.server) || rule && call.settled && self.leaving.is_some()
     }
 
-    /// Whether it has come in an earlier life of this master, so that what has come with it may be lost: it claims
+    /// Whether it has come in an earlier term of this master, so that what has come with it may be lost: it claims
     /// nothing of what was written before.
     pub fn begins_anew(&self, server: &Server) -> bool {
-        let rule = server.rules.on(crate::Rule::MovesEndInOneLife);
-        rule && self.arrived.is_some_and(|life| life != server.incarnation)
+        let rule = server.rules.on(crate::Rule::MovesEndInOneTerm);
+        rule && self.arrived.is_some_and(|of| of != term(server))
+    }
+
+    /// Goes on in another life, unless it is in it already.
+    fn begin_life(&mut self, incarnation: Incarnation) {
+        if self.incarnation() == incarnation {
+            return;
+        }
+        let begin = self.ceiling();
+        if self.lives.len() == MAX_INCARNATIONS {
+            self.lives.remove(0);
+        }
+        self.lives.push(Life { incarnation, begin });
     }
 
     /// The greatest stamp that its lives so far have given, or have promised to a transaction.
@@ -291,13 +299,21 @@ impl Shard {
         }
     }
 
-    /// Its bytes, for another server, or for a file. What the beat of this server has promised goes with it: the next
-    /// master gives no stamp below.
+    /// Its bytes, for another server, or for a file. What the beats of this server have promised goes with it: the next
+    /// master gives no stamp below. The term in which keys have come or left does not: who reads it is of another one.
     pub fn to_bytes_of(&self, server: &Server) -> Vec<u8> {
-        if self.arrived.is_some() || !server.rules.on(crate::Rule::BeatGoesWithState) {
-            return self.to_bytes();
+        let mut of = self.clone();
+        if of.arrived.is_none() && server.rules.on(crate::Rule::BeatGoesWithState) {
+            of.stamp = of.promised(server);
+            if server.role == crate::Role::Master && server.beat.incarnation() == server.incarnation {
+                // beats of the master's present life speak for the state only if that is of this life, too
+                of.begin_life(server.incarnation);
+                of.stamp = of.promised(server);
+            }
         }
-        Self { stamp: self.promised(server), ..self.clone() }.to_bytes()
+        of.arrived = of.arrived.map(|_| Incarnation::NONE);
+        of.leaving = of.leaving.map(|leaving| Leaving { term: Incarnation::NONE, ..leaving });
+        of.to_bytes()
     }
 
     /// Its bytes.
@@ -325,11 +341,11 @@ impl Shard {
             lock.encode(&mut out);
         }
         self.records.encode(&mut out);
-        if let Some(life) = self.arrived {
-            codec::put_incarnation(&mut out, life);
+        if let Some(term) = self.arrived {
+            codec::put_incarnation(&mut out, term);
         }
-        if let Some(Leaving { life, since, .. }) = self.leaving {
-            codec::put_incarnation(&mut out, life);
+        if let Some(Leaving { term, since, .. }) = self.leaving {
+            codec::put_incarnation(&mut out, term);
             codec::put_number(&mut out, since.0);
         }
         out
@@ -366,13 +382,19 @@ impl Shard {
         let records = Records::decode(&mut reader)?;
         let arrived = if flag(3) { Some(reader.incarnation()?) } else { None };
         let leaving = if flag(4) {
-            Some(Leaving { life: reader.incarnation()?, whole: flag(5), since: reader.micros()? })
+            Some(Leaving { term: reader.incarnation()?, whole: flag(5), since: reader.micros()? })
         } else {
             None
         };
         reader.end()?;
         Ok(Self { datacenter, stamp, lives, erased, lock, records, arrived, leaving })
     }
+}
+
+/// In which term of a server a move of a slot has to end.
+fn term(server: &Server) -> Incarnation {
+    let rule = server.rules.on(crate::Rule::MovesOutliveLives);
+    if rule { server.term } else { server.incarnation }
 }
 
 impl Lock {

@@ -489,7 +489,7 @@ fn a_slow_clock_is_pulled_forward_by_what_a_client_knows() {
 /// The old group of a slot fails in the middle of a move: its next master does not know that keys have left.
 #[test]
 fn a_key_that_has_left_does_not_look_deleted_after_a_failover() {
-    for rules in [Rules::ours(), Rules::ours().without(Rule::MovesEndInOneLife)] {
+    for rules in [Rules::ours(), Rules::ours().without(Rule::MovesEndInOneTerm)] {
         let mut host = Host::master(1);
         host.server.rules = rules;
         let stamp = host.write("a", "1", &Known::default()).unwrap();
@@ -523,7 +523,7 @@ fn a_key_that_has_left_does_not_look_deleted_after_a_failover() {
 /// The new group of a slot fails before its master has adopted what has come: keys that came last may be lost.
 #[test]
 fn what_has_arrived_is_not_claimed_after_a_failover() {
-    for rules in [Rules::ours(), Rules::ours().without(Rule::MovesEndInOneLife)] {
+    for rules in [Rules::ours(), Rules::ours().without(Rule::MovesEndInOneTerm)] {
         let mut host = Host::master(1);
         let stamp = host.write("a", "1", &Known::default()).unwrap();
         host.write("b", "1", &Known::default()).unwrap();
@@ -701,6 +701,81 @@ fn a_slot_that_returns_with_another_history_is_of_another_life() {
         let told = here.read_master("a", &Known { seen: Some(lost), verified: first, ..knows(lost) });
         assert_eq!(matches!(told, Err(Refused::Lost { .. })), fails && rule, "{told:?}");
         assert!(!here.shard.begins_anew(&here.server));
+    }
+}
+
+/// What a beat has promised holds when the master has begun another life since, because of another slot: the next
+/// master, whose clock is behind, gives no stamp below. What a failover has lost stays lost.
+#[test]
+fn what_a_beat_has_promised_moves_after_another_life() {
+    let mut host = Host::master(1);
+    let stamp = host.write("a", "1", &Known::default()).unwrap();
+    host.now = host.now.plus(Micros(1_000_000));
+    host.server.apply_beat(host.server.plan_beat(host.now), Datacenter(0));
+    let promised = host.read("a").shardstamp;
+    assert_eq!(promised, host.server.beat);
+    host.server.begin_life(2);
+    let arrives = |host: &Host| {
+        let mut target = Host::master(3);
+        target.shard = Shard::from_bytes(&host.shard.to_bytes_moving(&host.server)).unwrap();
+        target.shard.arrive_at_master(&mut target.server, 7, None);
+        target
+    };
+    // before the first beat of that life, and after it
+    for _ in 0..2 {
+        let mut target = arrives(&host);
+        assert!(target.write("a", "2", &Known::default()).unwrap() > promised);
+        host.server.apply_beat(host.server.plan_beat(host.now), Datacenter(0));
+    }
+    // the same after a failover
+    let mut promoted = host.replica(1);
+    promoted.server.promote(5, host.now);
+    promoted.server.apply_beat(promoted.server.plan_beat(host.now), Datacenter(0));
+    let lost = Stamp::new(stamp.next_time(), stamp.incarnation());
+    for (of, there) in [(stamp, true), (lost, false)] {
+        let read = arrives(&promoted).read_master("a", &Known { seen: Some(of), ..knows(of) });
+        assert_eq!(read.is_ok(), there, "{read:?}");
+    }
+}
+
+/// One slot makes a master begin another life, while others are coming and going: nothing of those is lost.
+#[test]
+fn another_life_of_a_master_interrupts_no_move() {
+    for rules in [Rules::ours(), Rules::ours().without(Rule::MovesOutliveLives)] {
+        let ours = rules == Rules::ours();
+        let mut host = Host::master(1);
+        host.server.rules = rules;
+        let stamp = host.write("a", "1", &Known::default()).unwrap();
+        host.write("b", "1", &Known::default()).unwrap();
+        let seen = Known { seen: Some(stamp), ..knows(stamp) };
+        let mut target = Host::master(2);
+        target.server.rules = rules;
+        target.shard = Shard::from_bytes(&host.shard.to_bytes_moving(&host.server)).unwrap();
+        target.shard.arrive_at_master(&mut target.server, 7, None);
+        target.keys = host.keys.clone();
+        target.server.begin_life(8);
+        target.now = target.now.plus(Micros(1_000));
+        // what a file says of the term is of none that is to come
+        for bytes in [target.shard.to_bytes_of(&target.server), target.shard.to_bytes_moving(&target.server)]
+        {
+            assert!(Shard::from_bytes(&bytes).unwrap().begins_anew(&target.server));
+        }
+        let read = target.read_master("a", &seen);
+        assert_eq!(read.is_ok(), ours, "{read:?}");
+        assert_eq!(matches!(read, Err(Refused::Lost { .. })), !ours);
+        // a key leaves the old master, which still answers for the others
+        host.keys.remove(&key("a"));
+        host.shard.leave(super::term(&host.server), host.now);
+        host.settled = false;
+        host.server.begin_life(9);
+        host.now = host.now.plus(Micros(1_000));
+        assert_eq!(host.shard.is_leaving(&host.server), ours);
+        assert_eq!(host.read_master("b", &seen).is_ok(), ours);
+        let moved = Shard::from_bytes(&host.shard.to_bytes_moving(&host.server)).unwrap();
+        assert_eq!(moved.incarnation() != crate::Incarnation::NONE, ours);
+        // a failover is another term
+        host.server.promote(3, host.now);
+        assert_eq!(host.read_master("b", &seen), Err(Refused::Moving));
     }
 }
 
