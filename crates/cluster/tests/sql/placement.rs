@@ -1,9 +1,10 @@
 //! Where rows are: what CREATE TABLE says of it, what EXPLAIN tells, how many messages reading takes, and what a
 //! conflict names.
 
-use super::{Three, code, ok, run, text};
+use super::{Rows, Three, code, ok, run, text};
 use scaledb_cluster::engine::Cluster;
 use scaledb_sql::Session;
+use scaledb_types::SqlError;
 use std::time::Duration;
 
 /// The lines of a plan that say where something is.
@@ -161,6 +162,57 @@ fn rows_that_a_statement_has_found_are_not_read_again_to_be_written() {
         assert!(waits < ROWS / 12, "{sql}: {waits} waits");
     }
     assert_eq!(text(&mut a, "select count(*) from t"), "0");
+}
+
+/// The keys of the rows that come, and what they refer to, are asked for many at a time.
+#[test]
+fn rows_of_copy_are_inserted_without_a_wait_for_each() {
+    const ROWS: u64 = 1_200;
+    let three = Three::start();
+    let [mut a, _, mut c] = three.sessions();
+    ok(&mut a, "create table u (id int primary key); insert into u select generate_series(1, 100)");
+    ok(
+        &mut a,
+        "create table t (n int default 7, id int primary key, k bigint unique, u int references u,
+         above int references t)",
+    );
+    let member = three.cluster.members().nth(2).expect("three members").clone();
+    let mut copy = |table: &str, line: &dyn Fn(u64) -> String| {
+        let before = member.numbers().waits;
+        ok(&mut c, &format!("copy {table} from stdin csv header"));
+        let mut data = "header\n".to_owned();
+        (1..=ROWS).for_each(|id| data.push_str(&line(id)));
+        // pieces end anywhere
+        for piece in data.as_bytes().chunks(4_000) {
+            c.copy_data(piece)?;
+        }
+        c.copy_done(&mut Rows::default())?;
+        Ok::<u64, SqlError>(member.numbers().waits - before)
+    };
+    // a row refers to the one before it
+    let line = |id: u64| {
+        let above = if id == 1 { String::new() } else { format!("\"{}\"", id - 1) };
+        format!("{id},{},{},{above}\n", id + 5_000, 1 + id % 100)
+    };
+    let waits = copy("t (id, k, u, above)", &line).unwrap();
+    assert!(waits < ROWS / 5, "{waits} waits");
+    assert_eq!(text(&mut a, "select sum(n) + count(above) from t"), (8 * ROWS - 1).to_string());
+    ok(&mut a, &format!("delete from t where id = {ROWS}"));
+    // what fails is the row that fails alone
+    let error = copy("t (id, k, u)", &|id| match id {
+        20 => "40,20,9\n".to_owned(),
+        25 => "41,41,9\n".to_owned(),
+        id => format!("{},{id},9\n", id + 9_000),
+    });
+    let error = error.unwrap_err();
+    assert_eq!(error.code().as_str(), "23505");
+    assert_eq!(error.fields().context.as_deref(), Some("COPY t, line 21"));
+    let error =
+        copy("t (id, k, u)", &|id| format!("{},{id},{}\n", id + 9_000, if id == 33 { 101 } else { 1 }));
+    assert_eq!(error.unwrap_err().code().as_str(), "23503");
+    let error = copy("t (id, k)", &|id| format!("{},{}\n", id + 9_000, if id == 33 { "x" } else { "1" }));
+    assert_eq!(error.unwrap_err().fields().context.as_deref(), Some("COPY t, line 3"));
+    assert_eq!(text(&mut a, "select count(*) from t"), (ROWS - 1).to_string());
 }
 
 #[test]

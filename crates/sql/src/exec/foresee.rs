@@ -34,6 +34,32 @@ pub(crate) fn foresee_rows<'r, W: Worker>(
     }
 }
 
+/// Whether the engine asks for the keys of rows before they are inserted, and these are what will be inserted.
+pub(crate) fn foresees<W: Worker>(worker: &W, insert: &Insert) -> bool {
+    let changed = insert.instead || insert.triggers.as_ref().is_some_and(|t| !t.before_row.is_empty());
+    !changed && worker.foresees()
+}
+
+/// The keys that new rows must not share with others, and those that they refer to. Columns of which nothing is known
+/// are NULL: what depends on them is not foreseen.
+pub(crate) fn foresee_inserts<W: Worker>(worker: &mut W, insert: &Insert, rows: &[Vec<Value>]) {
+    let buffers: Vec<RowBuf> = rows.iter().filter_map(|row| encoded(insert, row)).collect();
+    foresee_rows(worker, &insert.table.info, buffers.iter());
+    let mut keys = Vec::new();
+    for (row, key) in rows.iter().flat_map(|row| insert.checks.references.iter().map(move |key| (row, key))) {
+        let values = key.from_columns.iter().map(|&column| row[column].clone()).collect();
+        if let Ok(Some(Check::Reference(reference))) = Check::referring(key.clone(), values)
+            && let Ok(Some(key)) = reference.looked_for()
+        {
+            keys.push(key);
+        }
+    }
+    let existence = Projection::existence();
+    for some in keys.chunks(PREFETCH) {
+        worker.prefetch(some.iter().map(|(id, key)| (*id, &key[..], &existence)));
+    }
+}
+
 /// Rows of an INSERT that are made before the first of them is inserted.
 #[derive(Default)]
 pub(super) struct PutOff(Vec<Box<[Value]>>);
@@ -41,8 +67,7 @@ pub(super) struct PutOff(Vec<Box<[Value]>>);
 impl<'a, W: Worker> Exec<'a, W> {
     /// Whether rows of an INSERT are put off.
     pub(super) fn puts_off(&mut self, insert: &Insert) -> Result<bool> {
-        let changed = insert.instead || insert.triggers.as_ref().is_some_and(|t| !t.before_row.is_empty());
-        Ok(!changed && self.parts.is_none() && self.worker()?.foresees())
+        Ok(self.parts.is_none() && foresees(self.worker()?, insert))
     }
 
     /// Runs the source of an INSERT, and inserts its rows some at a time.

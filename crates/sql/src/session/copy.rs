@@ -6,19 +6,20 @@ use super::run::Target;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
 use crate::compiled::{Action, Held};
 use crate::exec::context::{Context, Host as _};
+use crate::exec::foresee::{foresee_inserts, foresees};
 use crate::exec::triggers::Waiting;
 use crate::exec::{Exec, Flow};
 use crate::memory::Reservation;
 use scaledb_catalog::{ObjectKind, Privileges, Relation};
-use scaledb_engine::Engine;
+use scaledb_engine::{Engine, PREFETCH, Worker};
 use scaledb_parse::copy::{Copy, CopyFormat, CopySource};
 use scaledb_planner::bind::Lookup as _;
 use scaledb_planner::bind::dml::has_trigger_instead;
 use scaledb_planner::bind::expr::is_named;
 use scaledb_planner::bind::names::{find_relation, is_temporary};
 use scaledb_planner::functions::SessionFn;
-use scaledb_planner::plan::Node;
 use scaledb_planner::plan::trigger::Event;
+use scaledb_planner::plan::{Modify, Node, Plan};
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::row_weight;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
@@ -30,6 +31,8 @@ pub(super) struct CopyIn {
     insert: Held,
     decoder: Decoder,
     types: Vec<Type>,
+    /// Which columns of the table they are.
+    positions: Vec<usize>,
     table: String,
     rows: u64,
     /// Whether rows count that triggers leave out: those of a view do.
@@ -232,6 +235,7 @@ impl<E: Engine> Session<E> {
             insert,
             decoder,
             types,
+            positions,
             table,
             rows: 0,
             begun: false,
@@ -364,7 +368,12 @@ impl<E: Engine> Session<E> {
         let mut values = Vec::with_capacity(copying.types.len());
         let shape = (plan.slots, plan.scans, plan.keeps);
         let mut waiting = std::mem::take(&mut copying.waiting);
+        let mut foreseen = 0;
         while result.is_ok() {
+            if foreseen == 0 {
+                foreseen = foresee(&mut *worker, &context, plan, copying, end).max(1);
+            }
+            foreseen -= 1;
             values.clear();
             match copying.decoder.row(&copying.types, context.env, end, &mut values) {
                 Ok(true) => {}
@@ -431,6 +440,43 @@ impl<E: Engine> Session<E> {
         self.transaction.deferred.append(&mut deferred);
         result.map_err(|error| self.unless_stale(error))
     }
+}
+
+/// Tells an engine of several nodes the keys of the next rows, which it asks for at once: each would wait for an answer
+/// of its own. The rows are read twice. Returns how many they are; those that cannot be read fail when their turn
+/// comes.
+fn foresee<W: Worker>(
+    worker: &mut W,
+    context: &Context<'_>,
+    plan: &Plan,
+    copying: &mut CopyIn,
+    end: bool,
+) -> usize {
+    let Node::ModifyTable(modify) = &plan.root else { return 0 };
+    let Modify::Insert(insert) = &**modify else { return 0 };
+    if !foresees(worker, insert) {
+        return 0;
+    }
+    let columns = insert.table.desc.columns.len();
+    let (mark, buffered) = (copying.decoder.mark(), copying.decoder.buffered());
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    let mut values = Vec::with_capacity(copying.types.len());
+    while rows.len() < PREFETCH && buffered - copying.decoder.buffered() < SMALL {
+        values.clear();
+        if !matches!(copying.decoder.row(&copying.types, context.env, end, &mut values), Ok(true))
+            || find_named(context, &copying.types, &mut values).is_err()
+        {
+            break;
+        }
+        let mut row = vec![Value::Null; columns];
+        copying.positions.iter().zip(values.drain(..)).for_each(|(&at, value)| row[at] = value);
+        rows.push(row);
+    }
+    copying.decoder.rewind(&mark);
+    if rows.len() > 1 {
+        foresee_inserts(worker, insert, &rows);
+    }
+    rows.len()
 }
 
 /// # Errors

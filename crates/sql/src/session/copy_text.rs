@@ -61,6 +61,16 @@ pub(super) struct Decoder {
     line: u64,
 }
 
+/// Where a decoder stands, to read the same rows again.
+pub(super) struct Mark {
+    at: usize,
+    scanned: usize,
+    quoted: bool,
+    started: bool,
+    ended: bool,
+    line: u64,
+}
+
 impl Decoder {
     pub(super) fn new(
         copy: &Copy,
@@ -123,6 +133,19 @@ impl Decoder {
             self.at = 0;
         }
         self.buffer.extend_from_slice(data);
+    }
+
+    /// Where it stands. Good until more data comes.
+    pub(super) fn mark(&self) -> Mark {
+        let &Self { at, scanned, quoted, started, ended, line, .. } = self;
+        Mark { at, scanned, quoted, started, ended, line }
+    }
+
+    /// Goes back.
+    pub(super) fn rewind(&mut self, mark: &Mark) {
+        let &Mark { at, scanned, quoted, started, ended, line } = mark;
+        (self.at, self.scanned, self.line) = (at, scanned, line);
+        (self.quoted, self.started, self.ended) = (quoted, started, ended);
     }
 
     /// Bytes that wait for the rest of their row.
