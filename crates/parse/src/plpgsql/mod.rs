@@ -7,6 +7,7 @@
 mod block;
 mod conditions;
 mod cursors;
+mod defines;
 mod loops;
 mod raise;
 mod step;
@@ -16,6 +17,7 @@ use super::lex::text_of;
 use block::Parser;
 pub use block::state_of;
 pub use conditions::states_of;
+pub use defines::begins_plainly;
 use scaledb_types::{Result, SqlError, SqlState, Type};
 
 /// A variable, by the order of their declarations.

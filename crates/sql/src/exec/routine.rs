@@ -224,7 +224,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 }
 
 /// What a function that returns nothing has as its value.
-fn nothing(desc: &RoutineDesc) -> Value {
+pub(crate) fn nothing(desc: &RoutineDesc) -> Value {
     if desc.language == Language::Sql { Value::Null } else { Value::text("") }
 }
 
@@ -286,7 +286,7 @@ impl<W: Worker> Runner for Exec<'_, W> {
                 return Err(SqlError::unsupported(
                     "this statement is not supported in a function that a query calls",
                 )
-                .hint("DO blocks and procedures that CALL runs by itself may have it."));
+                .hint("DO, CALL, and a SELECT of nothing but the function may have it."));
             }
         };
         let (mut rows, mut count): (Vec<Box<[Value]>>, _) = (Vec::new(), 0);

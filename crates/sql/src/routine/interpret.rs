@@ -9,7 +9,7 @@ use crate::api::Severity;
 use crate::compiled::{Action, Held};
 use scaledb_parse::lex;
 use scaledb_parse::plpgsql::{
-    Block, Declaration, Diagnostic, Into, Line, Query, Sql, Step, Target, VariableId,
+    Block, Declaration, Diagnostic, Into, Line, Query, Sql, Step, Target, VariableId, begins_plainly,
 };
 use scaledb_planner::plan::Kind;
 use scaledb_planner::plan::routine::Fields;
@@ -692,6 +692,11 @@ impl<'l, R: Runner> Interpreter<'l, '_, R> {
         let written = self.loaded.written.as_ref();
         let compiled = self.runner.compile(&Piece { text, names: None, types, wanted, path, written })?;
         self.loaded.check_writes(&compiled)?;
+        if matches!(compiled.action, Action::Ddl(_)) && begins_plainly(text) {
+            let what = "EXECUTE of SELECT ... INTO is not implemented";
+            return Err(SqlError::unsupported(what)
+                .hint("You might want to use EXECUTE ... INTO or EXECUTE CREATE TABLE ... AS instead."));
+        }
         let generation = self.runner.generation();
         Ok(Arc::new(Planned::new(Held::new(Arc::new(compiled)), Vec::new(), generation)))
     }

@@ -129,6 +129,8 @@ pub(crate) struct Loaded {
     pub(crate) is_sql: bool,
     /// Whether its statements may write.
     pub(crate) may_write: bool,
+    /// Whether they may change definitions.
+    pub(crate) may_define: bool,
     /// What a name means that is a column's and a variable's, if the body says it.
     pub(crate) conflicts: Option<NameConflicts>,
     /// What the settings of the session say.

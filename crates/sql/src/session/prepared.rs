@@ -372,6 +372,9 @@ impl<E: Engine> Session<E> {
         match &compiled.action {
             Action::Empty => Ok(Executed::Empty),
             Action::Plan(plan) => {
+                if plan.calls && self.is_call_alone(plan)? {
+                    return self.call_function(compiled, params, alone, sink);
+                }
                 let rows = self.run_plan(compiled, params, alone, Target::Sink(sink))?;
                 Ok(Executed::Complete(Self::tag(plan, rows)))
             }

@@ -1,5 +1,5 @@
-//! DO and CALL: blocks and procedures that a session runs by itself, within the transaction at hand. They may change
-//! the catalog, which functions that a query calls may not.
+//! DO and CALL, and SELECT of nothing but a function: blocks and routines that a session runs by itself, within the
+//! transaction at hand. They may change the catalog, which functions that other queries call may not.
 
 use super::Session;
 use super::direct::Rows;
@@ -7,22 +7,27 @@ use super::run::Target;
 use super::state::Said;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Severity, Tag};
 use crate::compiled::{Action, Call, Compiled, Held};
+use crate::error::changed_definition;
 use crate::exec::of_params::OverParams;
-use crate::exec::routine::{converted, of_domain};
+use crate::exec::routine::{converted, nothing, of_domain};
+use crate::exec::{Exec, Scratch};
 use crate::memory::{Memory, Reservation};
 use crate::patience::{DEADLOCK_ATTEMPTS, STATEMENT_ATTEMPTS, STATEMENT_PATIENCE, sleep_before};
 use crate::routine::runner::{Ran, Runner};
 use crate::routine::{MAX_CALLS, Piece, Planned, load_block, row_of, run, too_deep};
+use scaledb_catalog::RoutineDesc;
 use scaledb_engine::Engine;
 use scaledb_parse::maintenance::Maintained;
 use scaledb_parse::plpgsql::Program;
 use scaledb_parse::schema_elements::SchemaElements;
 use scaledb_parse::utility::Utility;
 use scaledb_planner::bind::Lookup as _;
-use scaledb_planner::plan::Kind;
+use scaledb_planner::plan::expr::Expr;
 use scaledb_planner::plan::secured::Reader;
+use scaledb_planner::plan::{Kind, Node, Plan};
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A DO or a CALL that runs.
@@ -187,13 +192,79 @@ impl<E: Engine> Session<E> {
 
     /// Calls a procedure: what it returns.
     fn called(&mut self, call: &Call, params: &[Value]) -> Result<Option<Vec<Value>>> {
-        use crate::exec::context::Host;
         let mut args = Collected { rows: Vec::new(), most: 1, count: 0 };
         self.run_plan(&call.args, params, false, Target::Rows(&mut args))?;
-        let args = args.rows.pop().map(<[Value]>::into_vec).unwrap_or_default();
-        self.state.used.note(call.desc.oid);
-        let loaded = self.state.routine(&call.desc, None)?;
-        let mark = self.state.enter_routine(&call.desc);
+        self.entered(&call.desc, args.rows.pop().map(<[Value]>::into_vec).unwrap_or_default())
+    }
+
+    /// Whether a query is nothing but the call of a function that may change definitions, with arguments that read
+    /// nothing.
+    pub(super) fn is_call_alone(&self, plan: &Plan) -> Result<bool> {
+        use crate::exec::context::Host;
+        let Some((desc, args)) = call_in(plan) else { return Ok(false) };
+        Ok(!args.iter().any(Expr::needs_worker) && self.state.routine(desc, None)?.may_define)
+    }
+
+    /// SELECT of nothing but a function that may change definitions: it runs by itself, as a procedure does.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub(super) fn call_function(
+        &mut self,
+        compiled: &Held,
+        params: &[Value],
+        alone: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Executed> {
+        let deadline = self.deadline();
+        self.transaction.record.end_whole();
+        let mut value = Value::Null;
+        let done = self.run_block(alone, deadline, |session, reserves| {
+            value = session.as_statement((deadline, reserves), |session| {
+                let newer = session.fresh(compiled)?;
+                session.value_returned(newer.as_ref().unwrap_or(compiled), params)
+            })?;
+            Ok(Tag::rows(Kind::Select.word(), 1))
+        })?;
+        if let Some(columns) = &compiled.columns {
+            super::run::replay(&self.env, &[value], columns, sink)?;
+        }
+        Ok(done)
+    }
+
+    /// What the function returns of which a query is nothing but the call.
+    fn value_returned(&mut self, compiled: &Held, params: &[Value]) -> Result<Value> {
+        let Action::Plan(plan) = &compiled.action else { return Err(SqlError::internal("not a plan")) };
+        let Some((desc, args)) = call_in(plan) else { return Err(changed_definition()) };
+        self.state.check_needs(plan)?;
+        self.state.note_uses(plan);
+        self.transaction.note(compiled.number, true);
+        let args = self.values_of(plan, args, params)?;
+        if desc.strict && args.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
+        let row = self.entered(desc, args)?;
+        Ok(row.and_then(|mut row| row.pop()).unwrap_or_else(|| nothing(desc)))
+    }
+
+    /// The values of expressions of a plan that read nothing.
+    fn values_of(&mut self, plan: &Plan, exprs: &[Expr], params: &[Value]) -> Result<Vec<Value>> {
+        let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
+        let context = self.context();
+        let shape = (plan.slots, plan.scans, plan.keeps);
+        let mut exec = Exec::new(&mut *worker, &context, params, shape, Scratch::default());
+        let values = exprs.iter().map(|expr| exec.eval(expr)).collect();
+        drop(exec);
+        self.worker = Some(worker);
+        values
+    }
+
+    /// Runs a routine: what it returns.
+    fn entered(&mut self, desc: &Arc<RoutineDesc>, args: Vec<Value>) -> Result<Option<Vec<Value>>> {
+        use crate::exec::context::Host;
+        self.state.used.note(desc.oid);
+        let loaded = self.state.routine(desc, None)?;
+        let mark = self.state.enter_routine(desc);
         let finished = stacker::maybe_grow(256 << 10, 1 << 20, || run(self, &loaded, args));
         self.state.leave_routine(mark);
         row_of(finished?)
@@ -256,6 +327,14 @@ impl<E: Engine> Session<E> {
     }
 }
 
+/// The function of which a query is nothing but the call.
+fn call_in(plan: &Plan) -> Option<(&Arc<RoutineDesc>, &[Expr])> {
+    match (&plan.root, &plan.output[..]) {
+        (Node::Result, [Expr::Routine(call)]) => Some((&call.0, &call.1)),
+        _ => None,
+    }
+}
+
 impl<E: Engine> Runner for Session<E> {
     type Part = usize;
 
@@ -276,6 +355,12 @@ impl<E: Engine> Runner for Session<E> {
     fn run(&mut self, compiled: &Held, params: &[Value], most: usize) -> Result<Ran> {
         self.refresh();
         match &compiled.action {
+            Action::Plan(plan) if plan.calls && self.is_call_alone(plan)? => {
+                let value =
+                    self.as_statement((None, false), |session| session.value_returned(compiled, params))?;
+                let rows = if most > 0 { vec![Box::from([value])] } else { Vec::new() };
+                Ok(Ran { rows, affected: 1 })
+            }
             Action::Plan(plan) => {
                 let mut kept = Collected { rows: Vec::new(), most, count: 0 };
                 let count = self.run_plan(compiled, params, false, Target::Rows(&mut kept))?;
@@ -315,6 +400,12 @@ impl<E: Engine> Runner for Session<E> {
             return Ok(value);
         }
         let compiled = &piece.held;
+        if let Action::Plan(plan) = &compiled.action
+            && plan.calls
+            && self.is_call_alone(plan)?
+        {
+            return self.as_statement((None, false), |session| session.value_returned(compiled, params));
+        }
         let mut kept = Collected { rows: Vec::new(), most: 2, count: 0 };
         self.run_plan(compiled, params, false, Target::Rows(&mut kept))?;
         if kept.rows.len() > 1 {

@@ -147,7 +147,47 @@ fn harmful_blocks_are_refused_in_order<E: Engine>(db: Database<E>) {
     assert_eq!(code(s, "do"), "42601");
 }
 
+/// A SELECT of nothing but a function that runs text is run by itself, and again after a conflict.
+fn a_function_that_runs_by_itself_is_repeated_after_conflicts<E: Engine>(db: Database<E>) {
+    const EACH: usize = 60;
+    with_tables(&db);
+    ok(
+        &mut session(&db),
+        "create function bump(which int) returns int language plpgsql as $$ declare m int; begin
+           execute 'select n from t where id = $1' into m using which;
+           execute 'update t set n = $1 where id = $2' using m + 1, which;
+           execute 'create table if not exists made (a int)';
+           return m; end $$",
+    );
+    scaledb_sync::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let s = &mut session(&db);
+                (0..EACH).for_each(|_| drop(ok(s, "select bump(1)")));
+            });
+        }
+    });
+    let s = &mut session(&db);
+    assert_eq!(text(s, "select n from t where id = 1"), (3 * EACH).to_string());
+    // a block is not, and says so
+    ok(s, "begin; select bump(1)");
+    ok(&mut session(&db), "select bump(1)");
+    assert_eq!(code(s, "commit"), "40001");
+    assert_eq!(text(s, "select n from t where id = 1"), (3 * EACH + 1).to_string());
+    // in a query that does more it changes no definition
+    for sql in ["select bump(1), 1", "select bump(1) where true and 1 = 1", "select bump(bump(1))"] {
+        assert_eq!(code(s, sql), "0A000", "{sql}");
+    }
+    ok(s, "set statement_timeout = 200");
+    ok(
+        s,
+        "create function naps() returns void language plpgsql as $$ begin execute 'select pg_sleep(60)'; end $$",
+    );
+    assert_eq!(code(s, "select naps()"), "57014");
+}
+
 on_each_engine!(
+    a_function_that_runs_by_itself_is_repeated_after_conflicts,
     no_handler_catches_a_conflict,
     a_block_ends_at_the_statement_timeout,
     a_block_can_be_cancelled,

@@ -1,0 +1,96 @@
+-- functions that change definitions, called by a SELECT of nothing else
+create table log (n int, what text);
+create function set_updated_at() returns trigger as $$ begin if (new is distinct from old and new.updated_at is not distinct from old.updated_at) then new.updated_at := '2026-01-02 03:04:05'; end if; return new; end; $$ language plpgsql;
+create function manage_updated_at(_tbl regclass) returns void as $$ begin execute format('create trigger set_updated_at before update on %s for each row execute procedure set_updated_at()', _tbl); end; $$ language plpgsql;
+create table auto_time (id int primary key, n int, updated_at timestamp not null default '2000-01-01');
+select manage_updated_at('auto_time');
+insert into auto_time values (1, 10), (2, 20);
+update auto_time set n = n + 1 where id = 2;
+select * from auto_time order by id;
+select manage_updated_at('auto_time');
+create function make(name text, rows int) returns int as $$ declare made int := 0; begin execute 'create table ' || quote_ident(name) || ' (a int primary key)'; for i in 1 .. rows loop execute format('insert into %I values ($1)', name) using i; made := made + 1; end loop; insert into log values (made, name); return made; end $$ language plpgsql;
+select make('x', 3);
+select make('y', 2) as made;
+select count(*) from x;
+select make('x', 3);
+select * from log;
+begin;
+select make('z', 4);
+select count(*) from z;
+rollback;
+select count(*) from z;
+select * from log;
+begin;
+savepoint s;
+select make('z', 4);
+rollback to s;
+select make('z', 1);
+commit;
+select count(*) from z;
+-- one that is strict, one that catches, one with OUT, one in SQL
+create function strict_one(name text) returns int language plpgsql strict as $$ begin execute 'drop table ' || name; return 1; end $$;
+select strict_one(null);
+select strict_one('z');
+select strict_one('z');
+create function catches(name text) returns text language plpgsql as $$ begin execute 'create table ' || name || ' (a int)'; return 'made'; exception when duplicate_table then return 'was there: ' || sqlerrm; end $$;
+select catches('x');
+select catches('w');
+select catches('w');
+create function with_out(name text, out made int) language plpgsql as $$ begin execute 'create view ' || name || ' as select 1 as one'; made := 7; end $$;
+select with_out('v');
+select one from v;
+create function in_sql() returns bigint language sql as $$ create table of_sql (a int); insert into of_sql values (1), (2); select 5::bigint $$;
+create function cleared(which text) returns bigint language plpgsql as $$ declare n bigint; begin execute 'select count(*) from ' || which into n; execute 'truncate ' || which; return n; end $$;
+select cleared('y');
+select cleared('y');
+prepare p(text) as select cleared($1);
+insert into y values (5);
+execute p('y');
+execute p('x');
+deallocate p;
+create function sets() returns text language plpgsql as $$ begin perform set_config('search_path', 'public', false); set local work_mem = '5MB'; return current_setting('work_mem'); end $$;
+begin;
+select sets();
+show work_mem;
+rollback;
+-- the arguments
+select make('q' || 'r', 1 + 1);
+select make(lower('QS'), length('abc'));
+select count(*) from qs;
+select make('qt', 1 / 0);
+select count(*) from qt;
+-- privileges are looked at
+create role defines;
+revoke all on function make(text, int) from public;
+set role defines;
+select make('mine', 1);
+reset role;
+create function as_owner(name text) returns bool language plpgsql security definer as $$ begin execute 'create table ' || name || ' (a int)'; return current_user <> 'defines'; end $$;
+set role defines;
+select as_owner('owned');
+
+reset role;
+select count(*) from owned;
+drop function as_owner(text);
+drop role defines;
+-- nothing is changed in a transaction that reads
+begin read only;
+select make('read', 1);
+rollback;
+select count(*) from read;
+-- what stays as it was
+create function into_text() returns int language plpgsql as $$ begin execute 'select 7 as a into made'; return 1; end $$;
+select into_text();
+do $$ begin execute ' select 7 as a into made'; end $$;
+select count(*) from made;
+-- one calls another
+create function outer_one(a text, b text) returns text language plpgsql as $$ declare n int; begin execute 'select 1'; perform make(a, 2); n := make(b, 3); select make(a || b, n) into n; if found then return n; end if; return 'none'; end $$;
+select outer_one('oa', 'ob');
+select count(*) from oa, ob, oaob;
+do $$ begin perform make('oc', 1); end $$;
+select count(*) from oc;
+create function recurses(n int) returns int language plpgsql as $$ begin execute 'create table r' || n || ' (a int)'; if n > 0 then perform recurses(n - 1); end if; return n; end $$;
+select recurses(3);
+select count(*) from r0, r1, r2, r3;
+create function endless(n int) returns int language plpgsql as $$ begin execute 'select 1'; return endless(n + 1); end $$;
+select endless(0);
