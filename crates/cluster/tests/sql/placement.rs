@@ -213,6 +213,15 @@ fn rows_of_copy_are_inserted_without_a_wait_for_each() {
     let error = copy("t (id, k)", &|id| format!("{},{}\n", id + 9_000, if id == 33 { "x" } else { "1" }));
     assert_eq!(error.unwrap_err().fields().context.as_deref(), Some("COPY t, line 3"));
     assert_eq!(text(&mut a, "select count(*) from t"), (ROWS - 1).to_string());
+    // what was asked for is not what the statement's own trigger makes of it
+    ok(
+        &mut a,
+        "create function clears() returns trigger language plpgsql as
+             $$ begin delete from t where id > 1150; update t set k = id where id < 600; return null; end $$;
+         create trigger clears before insert on t for each statement execute function clears()",
+    );
+    copy("t (id, k)", &|id| format!("{},{}\n", id + 1150, id + 1150)).unwrap();
+    assert_eq!(text(&mut a, "select count(*), count(k = id or null) from t"), "2350|1799");
 }
 
 #[test]
@@ -255,4 +264,25 @@ fn a_conflict_names_the_table_and_the_key() {
     assert_eq!(error.code().as_str(), "40001");
     assert!(detail.contains("table \"t\", key (w, name)=(7, x)"), "{detail}");
     assert!(detail.contains("This transaction's statement: insert into t"), "{detail}");
+}
+
+/// A limit that a transaction passes ends it; a function that it is passed in says so, too.
+#[test]
+fn a_transaction_that_is_too_large_is_told_so_in_functions() {
+    let three = Three::start();
+    let [mut a, _, _] = three.sessions();
+    // each deleted row looks through all of them for what refers to it
+    ok(&mut a, "create table t (id int primary key, above int references t)");
+    ok(&mut a, "insert into t select i, case when i > 1 then i - 1 end from generate_series(1, 1200) i");
+    ok(
+        &mut a,
+        "create function f() returns int language plpgsql as
+             $$ begin delete from t where id > 600; return 1; end $$",
+    );
+    let statement = "delete from t where id > 600";
+    for sql in [statement, &format!("do $$ begin {statement}; end $$"), "select f()", "select f() + 1"] {
+        assert_eq!(code(&mut a, sql), "54000", "{sql}");
+        assert_eq!(code(&mut a, &format!("begin; {sql}")), "54000", "{sql}");
+        ok(&mut a, "rollback");
+    }
 }

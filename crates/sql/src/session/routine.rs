@@ -217,6 +217,8 @@ impl<E: Engine> Session<E> {
         sink: &mut dyn RowSink,
     ) -> Result<Executed> {
         let deadline = self.deadline();
+        self.state.running.set(compiled.number);
+        self.activity.run(compiled.number);
         self.transaction.record.end_whole();
         let mut value = Value::Null;
         let done = self.run_block(alone, deadline, |session, reserves| {

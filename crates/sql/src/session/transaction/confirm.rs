@@ -17,6 +17,7 @@ impl<E: Engine> Session<E> {
         const OVER_DATA: [&str; 4] = ["21", "22", "23", "27"];
         // and what depends on the catalog: dependents, views, states of objects, names
         const OVER_CATALOG: [&str; 4] = ["2B", "44", "55", "42"];
+        const OVER_LIMITS: [&str; 2] = ["53", "54"];
         let is_of = |classes: &[&str]| classes.iter().any(|class| error.code().as_str().starts_with(class));
         let shared = self.state.shared.is_shared;
         let over_catalog = shared && is_of(&OVER_CATALOG) && error.code() != SqlState::SYNTAX_ERROR;
@@ -32,6 +33,8 @@ impl<E: Engine> Session<E> {
             };
         }
         match self.worker.as_mut().map(|worker| worker.check_so_far()) {
+            // a limit was passed, which has ended it
+            Some(Err(scaledb_base::Error::TransactionEnded)) if is_of(&OVER_LIMITS) => error,
             // at a node of a cluster an error that is not confirmed is not told, for whatever reason
             Some(Err(stale))
                 if shared || stale.is_conflict() || matches!(stale, scaledb_base::Error::NotHere { .. }) =>
