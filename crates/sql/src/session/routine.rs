@@ -3,7 +3,7 @@
 
 use super::Session;
 use super::direct::Rows;
-use super::run::Target;
+use super::run::{Target, check_given};
 use super::state::Said;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Severity, Tag};
 use crate::compiled::{Action, Call, Compiled, Held};
@@ -238,6 +238,7 @@ impl<E: Engine> Session<E> {
     fn value_returned(&mut self, compiled: &Held, params: &[Value]) -> Result<Value> {
         let Action::Plan(plan) = &compiled.action else { return Err(SqlError::internal("not a plan")) };
         let Some((desc, args)) = call_in(plan) else { return Err(changed_definition()) };
+        check_given(compiled, params)?;
         self.state.check_needs(plan)?;
         self.state.note_uses(plan);
         self.transaction.note(compiled.number, true);

@@ -120,11 +120,7 @@ impl<E: Engine> Session<E> {
         alone: bool,
         mut target: Target<'_>,
     ) -> Result<u64> {
-        // a text without Bind has no values, whatever it names
-        if params.len() < compiled.params.len() {
-            let what = format!("there is no parameter ${}", params.len() + 1);
-            return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, what));
-        }
+        check_given(compiled, params)?;
         // a routine does this by itself, whose variables may hold the names of cursors
         if let Action::Plan(plan) = &compiled.action
             && let Some(current) = &plan.current_of
@@ -558,6 +554,18 @@ pub(super) fn replay(
         sink.value(env, column.ty, value)?;
     }
     sink.end_row()
+}
+
+/// A text without Bind has no values, whatever it names.
+///
+/// # Errors
+/// 42P02.
+pub(super) fn check_given(compiled: &Held, params: &[Value]) -> Result<()> {
+    if params.len() < compiled.params.len() {
+        let what = format!("there is no parameter ${}", params.len() + 1);
+        return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, what));
+    }
+    Ok(())
 }
 
 /// A column of a result that no table has.

@@ -94,3 +94,4 @@ select recurses(3);
 select count(*) from r0, r1, r2, r3;
 create function endless(n int) returns int language plpgsql as $$ begin execute 'select 1'; return endless(n + 1); end $$;
 select endless(0);
+select make($1, 1);
